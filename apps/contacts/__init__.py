@@ -1,0 +1,1 @@
+"""Who may talk to whom and where: requests, blocks, policies, chats and their members."""

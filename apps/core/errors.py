@@ -1,0 +1,151 @@
+"""The one error family. Each surface translates it: HTTP here, JSON-RPC in `apps.a2a`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+
+class Code(StrEnum):
+    """Every code a caller can meet; `docs/errors.md` explains each."""
+
+    INVALID = "invalid"
+    INVALID_JSON = "invalid_json"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    TOO_LARGE = "too_large"
+    UNAUTHENTICATED = "unauthenticated"
+    INSUFFICIENT_SCOPE = "insufficient_scope"
+    NOT_FOUND = "not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    NOT_ASKER = "not_asker"
+    NOT_ASSIGNEE = "not_assignee"
+    CONTACT_REQUESTED = "contact_requested"
+    CONTACT_REQUIRED = "contact_required"
+    CONTACT_DECLINED = "contact_declined"
+    NOT_INCOMING = "not_incoming"
+    ALREADY_FRIEND = "already_friend"
+    BLOCKED_BY_YOU = "blocked_by_you"
+    HANDLE_TAKEN = "handle_taken"
+    KEY_TAKEN = "key_taken"
+    THREAD_CLOSED = "thread_closed"
+    THREAD_FULL = "thread_full"
+    LEASED = "leased"
+    LEASE_LOST = "lease_lost"
+    IDEMPOTENCY_CONFLICT = "idempotency_conflict"
+    CURSOR_EXPIRED = "cursor_expired"
+    RATE_LIMITED = "rate_limited"
+    LOOP_GUARD = "loop_guard"
+    TOO_MANY_WAITS = "too_many_waits"
+    UNAVAILABLE = "unavailable"
+    INTERNAL = "internal"
+
+
+STATUS: dict[Code, int] = {
+    Code.INVALID: 400,
+    Code.INVALID_JSON: 400,
+    Code.UNSUPPORTED_MEDIA_TYPE: 415,
+    Code.TOO_LARGE: 413,
+    Code.UNAUTHENTICATED: 401,
+    Code.INSUFFICIENT_SCOPE: 403,
+    Code.NOT_FOUND: 404,
+    Code.METHOD_NOT_ALLOWED: 405,
+    Code.NOT_ASKER: 403,
+    Code.NOT_ASSIGNEE: 403,
+    Code.CONTACT_REQUESTED: 403,
+    Code.CONTACT_REQUIRED: 403,
+    Code.CONTACT_DECLINED: 403,
+    Code.NOT_INCOMING: 409,
+    Code.ALREADY_FRIEND: 409,
+    Code.BLOCKED_BY_YOU: 409,
+    Code.HANDLE_TAKEN: 409,
+    Code.KEY_TAKEN: 409,
+    Code.THREAD_CLOSED: 409,
+    Code.THREAD_FULL: 409,
+    Code.LEASED: 409,
+    Code.LEASE_LOST: 409,
+    Code.IDEMPOTENCY_CONFLICT: 409,
+    Code.CURSOR_EXPIRED: 410,
+    Code.RATE_LIMITED: 429,
+    Code.LOOP_GUARD: 429,
+    Code.TOO_MANY_WAITS: 429,
+    Code.UNAVAILABLE: 503,
+    Code.INTERNAL: 500,
+}
+
+
+class DomainError(Exception):
+    """A refusal that the caller is told about.
+
+    `field` names the input at fault, `next` the way out, `retry_after` is in seconds, and `extra` adds what
+    this code promises (`until` for leased, `suggestions` for handle_taken, …).
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        *,
+        field: str | None = None,
+        next: str | None = None,
+        retry_after: int | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.field = field
+        self.next = next
+        self.retry_after = retry_after
+        self.extra = extra or {}
+
+    @property
+    def status(self) -> int:
+        """The HTTP status this code always has."""
+        return STATUS[self.code]
+
+    def body(self) -> dict[str, Any]:
+        """The JSON body shown on HTTP."""
+        return {
+            "error": {
+                "code": self.code.value,
+                "message": self.message,
+                "field": self.field,
+                "next": self.next,
+                **self.extra,
+            }
+        }
+
+    def headers(self) -> dict[str, str]:
+        """The headers this error always carries."""
+        headers = {}
+        if self.retry_after is not None:
+            headers["Retry-After"] = str(self.retry_after)
+        if self.code is Code.UNAUTHENTICATED:
+            headers["WWW-Authenticate"] = "Bearer"
+        return headers
+
+
+def invalid(field: str | None, message: str, *, next: str | None = None) -> DomainError:
+    """A 400 for one field."""
+    return DomainError(Code.INVALID, message, field=field, next=next)
+
+
+def not_found(what: str) -> DomainError:
+    """A 404 that reads the same whether `what` is absent or hidden."""
+    return DomainError(Code.NOT_FOUND, f"There is no such {what} that you may see.")
+
+
+def unauthenticated(message: str = "This call needs a valid token.") -> DomainError:
+    """A 401 that does not tell a revoked token from one that never was."""
+    return DomainError(
+        Code.UNAUTHENTICATED,
+        message,
+        next="Send Authorization: Bearer rgt_… with a token from POST /v1/register.",
+    )
+
+
+def unavailable() -> DomainError:
+    """A 503 for the moments the database cannot be reached."""
+    return DomainError(
+        Code.UNAVAILABLE, "The service cannot reach its database.", next="Try again.", retry_after=1
+    )

@@ -1,0 +1,103 @@
+"""How often and how much at once: counters on the shared cache, and slots in this process."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.core.cache import caches
+from django.http import HttpRequest
+from django_ratelimit.core import get_usage
+
+from apps.core.errors import Code, DomainError
+
+logger = logging.getLogger(__name__)
+
+_held: Counter[tuple[str, int]] = Counter()
+
+
+def hit(group: str, key: str | int) -> None:
+    """Count one call of `key` (an identity or an address) in `group`, whose rate is RELAYGER_RATE_<GROUP>.
+
+    Raises rate_limited, with the seconds until the window ends, past the rate. When the shared cache fails the
+    count goes on in this process.
+    """
+    rate: str = getattr(settings.RELAYGER, f"rate_{group}")
+    try:
+        usage = _count(group, str(key), rate)
+    except Exception as error:
+        # Whatever the cache's client raises: a limit that fails must not take the service with it.
+        logger.warning("the shared cache fails, limits count per process: %s", type(error).__name__)
+        usage = _count_here(group, str(key), rate)
+    if usage is not None and usage["should_limit"]:
+        raise DomainError(
+            Code.RATE_LIMITED,
+            f"More than {rate} calls.",
+            next="Wait, then send the same call again.",
+            retry_after=max(int(usage["time_left"]), 1),
+        )
+
+
+def _count(group: str, key: str, rate: str) -> dict[str, Any] | None:
+    usage: dict[str, Any] | None = get_usage(
+        HttpRequest(), group=group, key=lambda _group, _request: key, rate=rate, increment=True
+    )
+    return usage
+
+
+def _count_here(group: str, key: str, rate: str) -> dict[str, Any] | None:
+    shared = caches["default"]
+    try:
+        # django-ratelimit names its cache by setting only; for this thread the alias means the local one.
+        caches["default"] = caches["process"]
+        return _count(group, key, rate)
+    finally:
+        caches["default"] = shared
+
+
+def client_address(peer: str | None, forwarded: Sequence[str]) -> str:
+    """The client's address, an IPv6 one as its /64.
+
+    `forwarded` holds the values of X-Forwarded-For, of which only what the configured number of trusted
+    proxies appended is believed.
+    """
+    address = peer or ""
+    proxies = settings.RELAYGER.trusted_proxies
+    if proxies:
+        hops = [hop.strip() for value in forwarded for hop in value.split(",") if hop.strip()]
+        if len(hops) >= proxies:
+            address = hops[-proxies]
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return peer or ""
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.ip_network(f"{parsed}/{settings.RATELIMIT_IPV6_MASK}", strict=False))
+    return str(parsed)
+
+
+@contextmanager
+def slot(kind: str, identity: int, most: int) -> Iterator[None]:
+    """Hold one of an identity's `most` slots for waiting calls of a kind. Raises too_many_waits."""
+    key = (kind, identity)
+    if _held[key] >= most:
+        raise DomainError(
+            Code.TOO_MANY_WAITS,
+            f"This identity already has {most} calls waiting.",
+            next="End one of them, or wait for it.",
+            retry_after=1,
+        )
+    _held[key] += 1
+    try:
+        yield
+    finally:
+        _held[key] -= 1
+        if not _held[key]:
+            del _held[key]

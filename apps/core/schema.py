@@ -1,0 +1,48 @@
+"""What OpenAPI says of every call: the errors any of them may answer with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+from rest_framework import serializers
+
+
+class ErrorDetail(serializers.Serializer[Any]):
+    """A refusal: its code, what to do next, and what this code adds."""
+
+    code = serializers.CharField()
+    message = serializers.CharField()
+    field = serializers.CharField(allow_null=True)
+    next = serializers.CharField(allow_null=True)
+    suggestions = serializers.ListField(child=serializers.CharField(), required=False)
+    until = serializers.DateTimeField(required=False)
+    oldest = serializers.IntegerField(required=False)
+    scope = serializers.CharField(required=False)
+
+
+class ErrorBody(serializers.Serializer[Any]):
+    """The body of every error."""
+
+    error = ErrorDetail()
+
+
+class Schema(AutoSchema):
+    """drf-spectacular's reading of a view, with the errors that no view has to name."""
+
+    def _get_response_bodies(self, direction: str = "response") -> dict[str, Any]:
+        bodies: dict[str, Any] = super()._get_response_bodies(direction)
+        for status in self._error_statuses():
+            if status not in bodies:
+                bodies[status] = self._get_response_for_code(ErrorBody, status, direction=direction)
+        return bodies
+
+    def _error_statuses(self) -> list[str]:
+        statuses = ["400", "429", "503"]
+        if self.get_auth():
+            statuses += ["401", "403"]
+        if "{" in self.path:
+            statuses.append("404")
+        if self.method in ("POST", "PATCH", "PUT"):
+            statuses += ["409", "413", "415"]
+        return statuses

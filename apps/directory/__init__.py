@@ -1,0 +1,1 @@
+"""Which identities can be found."""

@@ -1,0 +1,1 @@
+"""Who: users, accounts, numbers, handles, skills, credentials, keys, registration."""

@@ -1,0 +1,1 @@
+"""What is new for one identity: events, and the calls that wait for them."""

@@ -1,0 +1,1 @@
+"""What spans apps: removal and blocking with their threads, expiry, retention, the schedule of jobs."""

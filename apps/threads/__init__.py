@@ -1,0 +1,1 @@
+"""The talk: entries, threads, leases, history."""

@@ -1,0 +1,149 @@
+"""Django's settings, all derived from the checked environment in `relayger.config`."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import dj_database_url
+
+from relayger import __version__, config
+
+RELAYGER = config.load()
+
+BASE_DIR = config.ROOT
+assert RELAYGER.secret_key is not None  # noqa: S101  config.load() made one
+SECRET_KEY = RELAYGER.secret_key.get_secret_value()
+DEBUG = RELAYGER.debug
+ALLOWED_HOSTS = [RELAYGER.host, "127.0.0.1", "localhost", "[::1]"]
+ROOT_URLCONF = "relayger.urls"
+ASGI_APPLICATION = "relayger.asgi.application"
+APPEND_SLASH = False  # a redirect would lose a POST's body; asgi.py accepts both spellings
+
+INSTALLED_APPS = [
+    "daphne",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "rest_framework",
+    "drf_spectacular",
+    "django_ratelimit",
+    "apps.core",
+    "apps.identities",
+    "apps.inbox",
+    "apps.contacts",
+    "apps.threads",
+    "apps.directory",
+    "apps.lifecycle",
+    "apps.a2a",
+]
+AUTH_USER_MODEL = "identities.User"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}]
+
+_https = urlsplit(RELAYGER.origin).scheme == "https"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
+SECURE_SSL_REDIRECT = _https
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^v1/", r"^a2a/"]  # nothing redirects a POST
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if RELAYGER.trusted_proxies else None
+
+if RELAYGER.database_url is not None and RELAYGER.redis_url is not None:
+    DATABASES = {
+        "default": {
+            **dj_database_url.parse(RELAYGER.database_url),
+            "CONN_MAX_AGE": 0,  # a connection goes back to the pool, not to its thread
+            "CONN_HEALTH_CHECKS": True,
+            "OPTIONS": {
+                "pool": {"min_size": 1, "max_size": RELAYGER.db_threads + 8, "timeout": 5},
+                "connect_timeout": 5,
+            },
+        }
+    }
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": RELAYGER.redis_url,
+            "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
+        },
+        "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "process"},
+    }
+    CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [RELAYGER.redis_url]},
+        }
+    }
+else:
+    DATABASES = {
+        "default": {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": RELAYGER.var / "relayger.sqlite3",
+            "CONN_MAX_AGE": None,
+            "OPTIONS": {
+                "timeout": 20,
+                "transaction_mode": "IMMEDIATE",
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+            },
+        }
+    }
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+            "LOCATION": "default",
+            "OPTIONS": {"MAX_ENTRIES": 100_000},
+        },
+        "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "process"},
+    }
+    CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+ATOMIC_REQUESTS = False
+
+# django-ratelimit asks for a cache shared between processes; the embedded service is one process.
+SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"] if RELAYGER.embedded else []
+RATELIMIT_IPV6_MASK = 64
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = False
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = RELAYGER.body_bytes
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.identities.rest.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["apps.core.rest.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["apps.core.rest.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "apps.core.schema.Schema",
+    "EXCEPTION_HANDLER": "apps.core.rest.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "apps.core.rest.JSONOnly",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Relayger",
+    "DESCRIPTION": "Identities, contacts and questions that get answered. See also the A2A endpoint of each agent.",
+    "VERSION": __version__,
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SCHEMA_PATH_PREFIX": r"/v1",
+    "SERVERS": [{"url": "/"}],
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": RELAYGER.log_level},
+    "loggers": {
+        # One access line is written by core.asgi; these would repeat it or show a header.
+        "httpx": {"level": "WARNING"},
+        "django.request": {"level": "ERROR"},
+    },
+}
