@@ -6,7 +6,7 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip --disable-pip-version-check --quiet
+PIP := $(PY) -m pip --disable-pip-version-check -qq
 SERVER := $(VENV)/.server-installed
 DEV := $(VENV)/.dev-installed
 
@@ -36,7 +36,7 @@ dev: $(DEV)  ## Install what working on it needs, from the lock
 # pip, too, is told nothing but the lock: every file it installs has its hash there.
 $(VENV)/.made:
 	@echo "Making $(VENV) with $(PYTHON)"
-	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" * (sys.version_info < (3, 11)))'
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed: make PYTHON=…")'
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 

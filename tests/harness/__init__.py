@@ -1,0 +1,1 @@
+"""What the tests stand on: the real service as a process of its own, and the people who call it."""
