@@ -32,6 +32,7 @@ class Person:
         self.handle: str = me["handle"]
         self.headers = {"Authorization": f"Bearer {token}"}
         self.http = httpx.Client(base_url=service.origin, headers=self.headers, timeout=40)
+        service.clients.add(self.http)
         self.get, self.post, self.patch, self.delete = (
             self.http.get,
             self.http.post,
@@ -131,6 +132,7 @@ class Person:
     def close(self) -> None:
         """Close the client."""
         self.http.close()
+        self.service.clients.discard(self.http)
 
 
 class Cast:

@@ -54,6 +54,7 @@ class Service:
         self._redis: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self.http = httpx.Client(base_url=self.origin, timeout=40)
+        self.clients = {self.http}  # closed with the service, unless their owner did it before
         self.environ = {
             "RELAYGER_ORIGIN": self.origin,
             "RELAYGER_VAR": str(self.folder / "var"),
@@ -139,7 +140,8 @@ class Service:
             if self.running:
                 self.terminate()
         finally:
-            self.http.close()
+            for client in self.clients:
+                client.close()
             if self._database is not None:
                 deployment.drop(self._database)
             if self._redis is not None:
