@@ -31,6 +31,8 @@ def _origin(value: str) -> str:
         raise ValueError("must be http(s)://host[:port] without a path")
     if parts.username is not None:
         raise ValueError("must not hold a user name")
+    if parts.netloc.endswith(":") or parts.port == 0:  # `port` itself raises for what is not a port number
+        raise ValueError("must not end in an empty port or 0")
     return value
 
 

@@ -77,7 +77,11 @@ if RELAYGER.database_url is not None and RELAYGER.redis_url is not None:
     CHANNEL_LAYERS = {
         "default": {
             "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-            "CONFIG": {"hosts": [RELAYGER.redis_url]},
+            # Redis keeps its databases' keys apart but not their channels: two services may share one server.
+            "CONFIG": {
+                "hosts": [RELAYGER.redis_url],
+                "prefix": f"relayger{urlsplit(RELAYGER.redis_url).path.replace('/', '-')}.",
+            },
         }
     }
 else:
