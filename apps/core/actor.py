@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from apps.core.errors import Code, DomainError
@@ -19,16 +20,33 @@ SCOPES = (
 
 
 @dataclass(frozen=True, slots=True)
+class Ref:
+    """An identity as it is named wherever it appears."""
+
+    number: int
+    handle: str
+    kind: str
+    display_name: str
+
+    def show(self) -> dict[str, Any]:
+        """The JSON of it; numbers are texts outside."""
+        return {
+            "number": str(self.number),
+            "handle": self.handle,
+            "kind": self.kind,
+            "display_name": self.display_name,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Actor:
     """An authenticated caller; every action and query takes one and starts from what it may see.
 
-    `identity` is the number, `address` the client's address as the service trusts it ("" for jobs).
+    `address` is the client's as the service trusts it, "" for jobs.
     """
 
-    identity: int
+    ref: Ref
     account: UUID
-    kind: str
-    handle: str
     scopes: frozenset[str]
     credential: UUID
     address: str = ""
@@ -36,9 +54,14 @@ class Actor:
     is_authenticated = True  # what DRF's IsAuthenticated asks
 
     @property
+    def identity(self) -> int:
+        """The caller's number."""
+        return self.ref.number
+
+    @property
     def pk(self) -> int:
-        """What DRF and its throttles call the caller's key."""
-        return self.identity
+        """What DRF calls the caller's key."""
+        return self.ref.number
 
     def need(self, scope: str) -> None:
         """Raise insufficient_scope unless the credential carries `scope`."""

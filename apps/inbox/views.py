@@ -1,0 +1,45 @@
+"""What OpenAPI says of the waiting calls in `asgi.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.core.rest import answered_in_front
+
+
+class InboxEventBody(serializers.Serializer[Any]):
+    seq = serializers.IntegerField()
+    type = serializers.CharField()
+    at = serializers.DateTimeField()
+    object = serializers.DictField(
+        allow_null=True, help_text="What it is about, as it stands now; null when it may no longer be seen."
+    )
+
+
+class News(serializers.Serializer[Any]):
+    events = InboxEventBody(many=True)
+    next = serializers.IntegerField(help_text="Read on with this as `after`.")
+
+
+class Inbox(APIView):
+    """Describes GET; every other method is refused here."""
+
+    @extend_schema(
+        operation_id="inbox_read",
+        parameters=[
+            OpenApiParameter("after", int, description="The seq read last; absent: the oldest kept."),
+            OpenApiParameter("wait", int, description="Seconds to wait for news, 0 to 25."),
+            OpenApiParameter("types", str, description="Event types, separated by commas."),
+            OpenApiParameter("limit", int, description="At most so many events, 1 to 100."),
+        ],
+        responses=News,
+    )
+    def get(self, request: Request) -> Response:
+        """Read my inbox; with `wait`, answer as soon as there is something newer than `after`."""
+        answered_in_front()

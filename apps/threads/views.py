@@ -1,0 +1,176 @@
+"""`/v1/threads`: what answers at once. Reading one thread may wait and stands in `asgi.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.core import idempotency, ids, paging, rest, times
+from apps.core.actor import Actor
+from apps.core.errors import invalid
+from apps.identities import queries as identities
+from apps.threads import actions, parts, queries, serializers
+from apps.threads.show import message_json, thread_json
+
+
+class Threads(APIView):
+    """The actor's threads."""
+
+    @extend_schema(
+        operation_id="threads_list", parameters=[serializers.ThreadQuery], responses=serializers.ThreadPage
+    )
+    def get(self, request: Request) -> Response:
+        """List my threads, newest activity first."""
+        given = rest.query(serializers.ThreadQuery, request)
+        filters = queries.Filters(
+            given.get("role"), given.get("state"), given.get("context"), given.get("claimable", False)
+        )
+        actor = actor_of(request)
+        page = queries.threads(actor, filters, given.get("limit", paging.DEFAULT_LIMIT), given.get("cursor"))
+        return Response(page.show(lambda row: thread_json(row, actor.identity)))
+
+    @extend_schema(
+        operation_id="threads_ask",
+        parameters=[serializers.IDEMPOTENCY_KEY],
+        request=serializers.Ask,
+        responses={201: serializers.Said, 200: serializers.Said},
+    )
+    def post(self, request: Request) -> Response:
+        """Ask somebody: open a thread that they own until it is answered."""
+        given = rest.body(serializers.Ask, request)
+        actor = actor_of(request)
+        said = actions.ask(
+            actor,
+            identities.person(given["to"], field="to"),
+            parts=_parts(given),
+            context=given.get("context"),
+            parent=_id("thr", given.get("parent"), "parent"),
+            metadata=given.get("metadata"),
+            client_id=client_id(request, given),
+        )
+        return _said(said, actor)
+
+
+class Messages(APIView):
+    """The messages of one thread."""
+
+    @extend_schema(
+        operation_id="threads_say",
+        parameters=[serializers.IDEMPOTENCY_KEY],
+        request=serializers.Say,
+        responses={201: serializers.Said, 200: serializers.Said},
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """Add a message. The assignee's answers the thread unless it sets another state."""
+        given = rest.body(serializers.Say, request)
+        actor = actor_of(request)
+        said = actions.say(
+            actor,
+            thread_id(id),
+            parts=_parts(given),
+            state=given.get("state"),
+            attempt=given.get("attempt"),
+            of=_id("msg", given.get("of"), "of"),
+            last=given.get("last"),
+            metadata=given.get("metadata"),
+            client_id=client_id(request, given),
+        )
+        return _said(said, actor)
+
+
+class Working(APIView):
+    """The lease of one thread."""
+
+    @extend_schema(
+        operation_id="threads_working", request=serializers.Working, responses=serializers.Leased
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """Say that I work on a thread; with a worker's name, take or renew its lease."""
+        given = rest.body(serializers.Working, request)
+        actor = actor_of(request)
+        leased = actions.work(actor, thread_id(id), **given)
+        return Response(
+            {
+                "thread": thread_json(leased.thread, actor.identity),
+                "attempt": leased.attempt,
+                "until": None if leased.until is None else times.show(leased.until),
+            }
+        )
+
+
+class Cancel(APIView):
+    """The end of one thread, by who asked it."""
+
+    @extend_schema(operation_id="threads_cancel", request=None, responses=serializers.ThreadBody)
+    def post(self, request: Request, id: str) -> Response:
+        """Cancel a thread that I asked."""
+        actor = actor_of(request)
+        return Response({"thread": thread_json(actions.cancel(actor, thread_id(id)), actor.identity)})
+
+
+class Thread(APIView):
+    """Describes GET, which the ASGI call in front answers; every other method is refused here."""
+
+    @extend_schema(
+        operation_id="threads_get",
+        parameters=[
+            OpenApiParameter("wait", int, description="Seconds to wait for a change, 0 to 25."),
+            OpenApiParameter("after", int, description="Show and wait for entries past this generation."),
+        ],
+        responses=serializers.ThreadWithMessages,
+    )
+    def get(self, request: Request, id: str) -> Response:
+        """Read a thread; with `wait`, answer as soon as its generation is past `after`."""
+        rest.answered_in_front()
+
+
+def actor_of(request: Request) -> Actor:
+    """The authenticated caller of a request."""
+    assert isinstance(request.user, Actor)  # noqa: S101  BearerAuthentication put it there
+    return request.user
+
+
+def client_id(request: Request, given: dict[str, Any]) -> str | None:
+    """The call's idempotency key: the body's `client_id` or the Idempotency-Key header. Raises invalid."""
+    header = idempotency.check_key(request.headers.get("Idempotency-Key"), "Idempotency-Key")
+    key = idempotency.check_key(given.get("client_id"))
+    if header is not None and key is not None and header != key:
+        raise invalid("client_id", "The body and the Idempotency-Key header disagree.", next="Send one of them.")
+    return key if key is not None else header
+
+
+def thread_id(text: str) -> UUID:
+    """The id in a path. Raises not_found, as for a thread of somebody else."""
+    id = ids.read("thr", text)
+    if id is None:
+        raise queries.absent()
+    return id
+
+
+def _id(prefix: ids.Prefix, text: str | None, field: str) -> UUID | None:
+    if text is None:
+        return None
+    id = ids.read(prefix, text)
+    if id is None:
+        raise invalid(field, f"Must be an id like {prefix}_….")
+    return id
+
+
+def _parts(given: dict[str, Any]) -> list[parts.Part]:
+    if ("text" in given) == ("parts" in given):
+        raise invalid("text", "Send exactly one of text and parts.")
+    return parts.of_text(given["text"]) if "text" in given else parts.check(given["parts"])
+
+
+def _said(said: actions.Said, actor: Actor) -> Response:
+    body = {
+        "thread": thread_json(said.thread, actor.identity),
+        "message": message_json(said.entry, said.thread),
+        "duplicate": said.duplicate,
+    }
+    return Response(body, 200 if said.duplicate else 201)

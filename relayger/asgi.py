@@ -1,0 +1,81 @@
+"""The service's one ASGI application: calls that wait or stream in front, Django's handler behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "relayger.settings")
+
+from django.core.asgi import get_asgi_application
+
+_django = get_asgi_application()  # loads the apps, which everything below needs
+
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from django.urls import path, re_path  # noqa: E402
+
+from apps.a2a import asgi as a2a  # noqa: E402
+from apps.core.asgi import App, Message, Receive, Scope, Send, bounded, endpoint  # noqa: E402
+from apps.core.wake import hub  # noqa: E402
+from apps.inbox import asgi as inbox  # noqa: E402
+from apps.lifecycle.scheduler import run_jobs  # noqa: E402
+from apps.threads import asgi as threads  # noqa: E402
+from relayger import health  # noqa: E402
+
+_behind = bounded(_django)
+
+
+def _reading(front: App) -> App:
+    """`front` for GET and HEAD; Django answers the other methods of the same address."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await (front if scope["method"] in ("GET", "HEAD") else _behind)(scope, receive, send)
+
+    return app
+
+
+_http = URLRouter(
+    [
+        path("a2a/.well-known/agent-card.json", a2a.misplaced),
+        path("a2a/<str:who>", a2a.rpc),
+        path("a2a/<str:who>/.well-known/agent-card.json", a2a.card),
+        path("a2a/<str:who>/.well-known/agent.json", a2a.card),
+        re_path(r"^a2a(?:/|$)", a2a.elsewhere),
+        path("v1/inbox", _reading(inbox.inbox)),
+        path("v1/threads/<str:id>", _reading(threads.thread)),
+        path("healthz", endpoint(health.alive)),
+        path("readyz", endpoint(health.ready)),
+        re_path("", _behind),
+    ]
+)
+
+
+async def _slashless(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer `/v1/x/` as `/v1/x`: a redirect would lose a POST's body."""
+    path: str = scope["path"]
+    if path.endswith("/") and path.startswith(("/v1/", "/a2a/")):
+        scope = {**scope, "path": path.rstrip("/"), "raw_path": scope.get("raw_path", b"").rstrip(b"/")}
+    await _http(scope, receive, send)
+
+
+async def _lifespan(scope: Scope, receive: Receive, send: Send) -> None:
+    """Start and stop what lives as long as the process: the waiters' hub and the jobs."""
+    stop = asyncio.Event()
+    jobs: asyncio.Task[None] | None = None
+    while True:
+        message: Message = await receive()
+        if message["type"] == "lifespan.startup":
+            await hub.start()
+            jobs = asyncio.create_task(run_jobs(stop))
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            stop.set()
+            if jobs is not None:
+                await asyncio.gather(jobs, return_exceptions=True)
+            await hub.stop()
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+
+
+application = ProtocolTypeRouter({"http": _slashless, "lifespan": _lifespan})
+

@@ -1,0 +1,48 @@
+"""Whether this process lives, and whether it should get traffic."""
+
+from __future__ import annotations
+
+import asyncio
+
+from django.core.cache import cache
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from apps.core import db
+from apps.core.asgi import Reply, Request
+from apps.core.errors import DomainError
+from apps.core.wake import hub
+
+_SECONDS = 3.0
+
+
+async def alive(request: Request, reply: Reply) -> None:
+    """GET /healthz: the loop turns."""
+    await reply.json(200, {"status": "ok"})
+
+
+async def ready(request: Request, reply: Reply) -> None:
+    """GET /readyz: 503 without a database, with migrations to apply or while draining; the rest only degrades."""
+    checks = {"database": "ok", "draining": "yes" if hub.draining else "no", "cache": "ok", "wake": "ok"}
+    try:
+        async with asyncio.timeout(_SECONDS):
+            checks["migrations"] = await db.run(_migrations)
+    except (DomainError, TimeoutError):
+        checks["database"] = "unreachable"
+    try:
+        async with asyncio.timeout(_SECONDS):
+            await cache.aset("readyz", "ok", 10)
+    except Exception:
+        # Whatever the cache's client raises means the same here.
+        checks["cache"] = "unreachable"
+    if not hub.connected:
+        checks["wake"] = "unreachable"
+    unready = checks["database"] != "ok" or checks.get("migrations") != "ok" or hub.draining
+    degraded = checks["cache"] != "ok" or checks["wake"] != "ok"
+    status = "unavailable" if unready else "degraded" if degraded else "ok"
+    await reply.json(503 if unready else 200, {"status": status, "checks": checks})
+
+
+def _migrations() -> str:
+    executor = MigrationExecutor(connection)
+    return "unapplied" if executor.migration_plan(executor.loader.graph.leaf_nodes()) else "ok"
