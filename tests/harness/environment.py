@@ -15,6 +15,14 @@ from pathlib import Path
 
 SETUP = os.environ.get("TEST_SETUP") or "embedded"
 SCRATCH = Path(tempfile.mkdtemp(prefix="relayger-pytest-"))
+# Tests ask faster than people do; those about limits set their own.
+UNHURRIED = {
+    "RELAYGER_RATE_REGISTER": "100000/h",
+    "RELAYGER_RATE_CONTACT": "100000/h",
+    "RELAYGER_RATE_WRITE": "100000/m",
+    "RELAYGER_RATE_READ": "100000/m",
+    "RELAYGER_RATE_PUBLIC": "100000/m",
+}
 SETTINGS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY")
 
 
@@ -44,6 +52,6 @@ def _choose() -> dict[str, str]:
 _kept = clean(dict(os.environ))
 os.environ.clear()
 os.environ.update(_kept)
-os.environ.update(_choose())
+os.environ.update(_choose() | UNHURRIED)
 os.environ["RELAYGER_VAR"] = str(SCRATCH / "var")
 atexit.register(partial(shutil.rmtree, SCRATCH, ignore_errors=True))

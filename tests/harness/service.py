@@ -17,17 +17,9 @@ from typing import Any
 import httpx
 
 from tests.harness import deployment
-from tests.harness.environment import SETUP, clean
+from tests.harness.environment import SETUP, UNHURRIED, clean
 from tests.harness.wait import until
 
-# Tests ask faster than people do; those about limits set their own.
-DEFAULTS = {
-    "RELAYGER_RATE_REGISTER": "100000/h",
-    "RELAYGER_RATE_CONTACT": "100000/h",
-    "RELAYGER_RATE_WRITE": "100000/m",
-    "RELAYGER_RATE_READ": "100000/m",
-    "RELAYGER_RATE_PUBLIC": "100000/m",
-}
 # Nothing happens by the clock: for counting statements.
 QUIET = {"RELAYGER_SWEEP_SECONDS": "86400", "RELAYGER_JOB_SECONDS": "86400"}
 START_SECONDS = 60
@@ -58,7 +50,7 @@ class Service:
         self.environ = {
             "RELAYGER_ORIGIN": self.origin,
             "RELAYGER_VAR": str(self.folder / "var"),
-            **DEFAULTS,
+            **UNHURRIED,
             **self._place(),
             **environ,
         }
