@@ -77,7 +77,7 @@ def read(actor: Actor, after: int | None, limit: int) -> tuple[Head, list[EventR
 def heads(numbers: Sequence[int]) -> dict[int, int]:
     """The newest seq of each inbox that has one."""
     found = db.rows(
-        f"SELECT identity_id, seq FROM inbox_inboxhead WHERE identity_id IN ({db.places(numbers)})",  # noqa: S608
+        f"SELECT identity_id, seq FROM inbox_inboxhead WHERE identity_id IN ({db.places(numbers)})",
         numbers,
     )
     return {number: seq for number, seq in found}

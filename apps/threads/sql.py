@@ -109,7 +109,7 @@ def _entry(row: Row) -> EntryRow:
 
 def thread(viewer: int, id: UUID, assignee: int | None = None) -> ThreadRow | None:
     """A thread that `viewer` is part of (and `assignee` answers, when given)."""
-    sql = f"SELECT {_THREAD} FROM threads_thread t{_PEOPLE} WHERE t.id = %s AND %s IN (t.asker_id, t.assignee_id)"  # noqa: S608
+    sql = f"SELECT {_THREAD} FROM threads_thread t{_PEOPLE} WHERE t.id = %s AND %s IN (t.asker_id, t.assignee_id)"
     params: list[Any] = [id, viewer]
     if assignee is not None:
         sql, params = f"{sql} AND t.assignee_id = %s", [*params, assignee]
@@ -119,14 +119,14 @@ def thread(viewer: int, id: UUID, assignee: int | None = None) -> ThreadRow | No
 
 def any_thread(id: UUID) -> ThreadRow | None:
     """A thread whoever is part of it; for jobs, which act for nobody."""
-    found = db.row(f"SELECT {_THREAD} FROM threads_thread t{_PEOPLE} WHERE t.id = %s", [id])  # noqa: S608
+    found = db.row(f"SELECT {_THREAD} FROM threads_thread t{_PEOPLE} WHERE t.id = %s", [id])
     return _thread(found) if found else None
 
 
 def threads(where: str, params: Sequence[Any], limit: int) -> list[ThreadRow]:
     """Threads by a condition on `t`, newest activity first."""
     found = db.rows(
-        f"SELECT {_THREAD} FROM threads_thread t{_PEOPLE} WHERE {where}"  # noqa: S608  `where` is ours
+        f"SELECT {_THREAD} FROM threads_thread t{_PEOPLE} WHERE {where}"
         " ORDER BY t.activity_at DESC, t.id DESC LIMIT %s",
         [*params, limit],
     )
@@ -137,8 +137,9 @@ def history(id: UUID, after: int, newest: int | None, oldest: int | None) -> lis
     """The entries of a thread past a cursor, ascending: all, the `newest` ones or the `oldest` ones."""
     limit = newest if newest is not None else oldest
     found = db.rows(
-        f"SELECT {_ENTRY} FROM threads_entry e WHERE e.thread_id = %s AND e.cursor > %s"  # noqa: S608
-        f" ORDER BY e.cursor {'DESC' if newest is not None else 'ASC'}" + (" LIMIT %s" if limit is not None else ""),
+        f"SELECT {_ENTRY} FROM threads_entry e WHERE e.thread_id = %s AND e.cursor > %s"
+        f" ORDER BY e.cursor {'DESC' if newest is not None else 'ASC'}"
+        + (" LIMIT %s" if limit is not None else ""),
         [id, after] if limit is None else [id, after, limit],
     )
     entries = [_entry(row) for row in found]
@@ -148,10 +149,12 @@ def history(id: UUID, after: int, newest: int | None, oldest: int | None) -> lis
 def histories(ids: Sequence[UUID], newest: int | None) -> list[EntryRow]:
     """The entries (the `newest` of each) of several threads, ascending, in one statement."""
     if newest is None:
-        sql = f"SELECT {_ENTRY} FROM threads_entry e WHERE e.thread_id IN ({db.places(ids)}) ORDER BY e.cursor"  # noqa: S608
+        sql = (
+            f"SELECT {_ENTRY} FROM threads_entry e WHERE e.thread_id IN ({db.places(ids)}) ORDER BY e.cursor"
+        )
         return [_entry(row) for row in db.rows(sql, ids)]
     found = db.rows(
-        f"SELECT {_ENTRY.replace('e.', 'n.')} FROM (SELECT e.*, ROW_NUMBER() OVER"  # noqa: S608
+        f"SELECT {_ENTRY.replace('e.', 'n.')} FROM (SELECT e.*, ROW_NUMBER() OVER"
         f" (PARTITION BY e.thread_id ORDER BY e.cursor DESC) AS place FROM threads_entry e"
         f" WHERE e.thread_id IN ({db.places(ids)})) n WHERE n.place <= %s ORDER BY n.cursor",
         [*ids, newest],
@@ -159,15 +162,13 @@ def histories(ids: Sequence[UUID], newest: int | None) -> list[EntryRow]:
     return [_entry(row) for row in found]
 
 
-def watch(
-    actor: Actor, id: UUID, after: int, oldest: int
-) -> tuple[ThreadRow | None, list[EntryRow]] | None:
+def watch(actor: Actor, id: UUID, after: int, oldest: int) -> tuple[ThreadRow | None, list[EntryRow]] | None:
     """A thread and its `oldest` entries past a cursor, in the statement that also checks the credential.
 
     None when the credential no longer lives; no thread when the actor is not part of it.
     """
     found = db.rows(
-        f"SELECT {_THREAD}, {_ENTRY} FROM identities_credential c"  # noqa: S608
+        f"SELECT {_THREAD}, {_ENTRY} FROM identities_credential c"
         " JOIN identities_identity i ON i.number = c.identity_id"
         " LEFT JOIN threads_thread t ON t.id = %s AND c.identity_id IN (t.asker_id, t.assignee_id)"
         " LEFT JOIN identities_identity a ON a.number = t.asker_id"
@@ -188,7 +189,7 @@ def watch(
 def entries(viewer: int, ids: Sequence[UUID]) -> list[tuple[ThreadRow, EntryRow]]:
     """Entries by id, each with its thread, of threads that `viewer` is part of."""
     found = db.rows(
-        f"SELECT {_THREAD}, {_ENTRY} FROM threads_entry e JOIN threads_thread t ON t.id = e.thread_id{_PEOPLE}"  # noqa: S608
+        f"SELECT {_THREAD}, {_ENTRY} FROM threads_entry e JOIN threads_thread t ON t.id = e.thread_id{_PEOPLE}"
         f" WHERE e.id IN ({db.places(ids)}) AND %s IN (t.asker_id, t.assignee_id)",
         [*ids, viewer],
     )
@@ -197,14 +198,14 @@ def entries(viewer: int, ids: Sequence[UUID]) -> list[tuple[ThreadRow, EntryRow]
 
 def generations(ids: Sequence[UUID]) -> dict[UUID, int]:
     """The generation of each thread that there is."""
-    found = db.rows(f"SELECT id, generation FROM threads_thread WHERE id IN ({db.places(ids)})", ids)  # noqa: S608
+    found = db.rows(f"SELECT id, generation FROM threads_thread WHERE id IN ({db.places(ids)})", ids)
     return {db.uuid(id): generation for id, generation in found}
 
 
 def due(now: datetime, most: int) -> list[UUID]:
     """Live threads whose time has passed, oldest first."""
     found = db.rows(
-        f"SELECT id FROM threads_thread WHERE state IN {_LIVE} AND expires_at <= %s ORDER BY expires_at LIMIT %s",  # noqa: S608
+        f"SELECT id FROM threads_thread WHERE state IN {_LIVE} AND expires_at <= %s ORDER BY expires_at LIMIT %s",
         [now, most],
     )
     return [db.uuid(id) for (id,) in found]
@@ -214,7 +215,7 @@ def live_between(me: int, others: Sequence[int]) -> list[ThreadRow]:
     """Threads between `me` and `others` that are not final."""
     places = db.places(others)
     found = db.rows(
-        f"SELECT {_THREAD} FROM threads_thread t{_PEOPLE} WHERE t.state IN {_LIVE}"  # noqa: S608
+        f"SELECT {_THREAD} FROM threads_thread t{_PEOPLE} WHERE t.state IN {_LIVE}"
         f" AND ((t.asker_id = %s AND t.assignee_id IN ({places}))"
         f" OR (t.assignee_id = %s AND t.asker_id IN ({places}))) ORDER BY t.id",
         [me, *others, me, *others],
@@ -230,7 +231,7 @@ def lock_chat_of(viewer: int | None, id: UUID) -> bool:
     who = "" if viewer is None else " AND %s IN (t.asker_id, t.assignee_id)"
     return (
         db.row(
-            "SELECT c.id FROM threads_thread t JOIN contacts_chat c ON c.id = t.chat_id"  # noqa: S608
+            "SELECT c.id FROM threads_thread t JOIN contacts_chat c ON c.id = t.chat_id"
             f" WHERE t.id = %s{who}" + (f"{db.lock()} OF c" if db.lock() else ""),
             [id] if viewer is None else [id, viewer],
         )
@@ -251,7 +252,7 @@ def retried(chat: UUID, actor: int, content: bytes, since: datetime) -> UUID | N
 def next_cursor(chat: UUID) -> int:
     """Raise the chat's head by one; the new cursor."""
     found = db.row("UPDATE contacts_chat SET head = head + 1 WHERE id = %s RETURNING head", [chat])
-    assert found is not None  # noqa: S101  the chat is locked, so it is there
+    assert found is not None
     return int(found[0])
 
 
