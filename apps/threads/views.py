@@ -12,8 +12,8 @@ from rest_framework.views import APIView
 
 from apps.core import idempotency, ids, paging, rest, times
 from apps.core.actor import Actor
-from apps.core.errors import invalid
-from apps.identities import queries as identities
+from apps.core.errors import invalid, not_found
+from apps.identities.queries import Person, find
 from apps.threads import actions, parts, queries, serializers
 from apps.threads.show import message_json, thread_json
 
@@ -46,7 +46,7 @@ class Threads(APIView):
         actor = actor_of(request)
         said = actions.ask(
             actor,
-            identities.person(given["to"], field="to"),
+            _other(given["to"]),
             parts=_parts(given),
             context=given.get("context"),
             parent=_id("thr", given.get("parent"), "parent"),
@@ -150,6 +150,13 @@ def thread_id(text: str) -> UUID:
     if id is None:
         raise queries.absent()
     return id
+
+
+def _other(who: str) -> Person:
+    found = find(who)
+    if found is None:
+        raise not_found("identity")
+    return found
 
 
 def _id(prefix: ids.Prefix, text: str | None, field: str) -> UUID | None:
