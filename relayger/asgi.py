@@ -78,4 +78,3 @@ async def _lifespan(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 application = ProtocolTypeRouter({"http": _slashless, "lifespan": _lifespan})
-

@@ -27,7 +27,11 @@ def _rate(value: str) -> str:
 
 def _origin(value: str) -> str:
     parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or value != f"{parts.scheme}://{parts.netloc}":
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or value != f"{parts.scheme}://{parts.netloc}"
+    ):
         raise ValueError("must be http(s)://host[:port] without a path")
     if parts.username is not None:
         raise ValueError("must not hold a user name")

@@ -53,7 +53,9 @@ async def _show(service: subprocess.Popen[bytes]) -> None:
         me, token = answer["identity"], answer["token"]
         _say(f"1. Registered @{me['handle']} (number {me['number']}).")
         http.headers["Authorization"] = f"Bearer {token}"
-        client = await create_client(f"{ORIGIN}/a2a/{AGENT}", ClientConfig(httpx_client=http, streaming=False))
+        client = await create_client(
+            f"{ORIGIN}/a2a/{AGENT}", ClientConfig(httpx_client=http, streaming=False)
+        )
 
         _say(f"2. Asking @relayger over A2A with the official client: {QUESTION!r}")
         try:

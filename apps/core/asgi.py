@@ -78,7 +78,9 @@ class Request:
                     max_num_fields=50,
                 )
             except ValueError:
-                raise invalid(None, "The query cannot be read.", next="Send UTF-8, percent-encoded.") from None
+                raise invalid(
+                    None, "The query cannot be read.", next="Send UTF-8, percent-encoded."
+                ) from None
             for name, value in pairs:
                 if unstorable(name) or unstorable(value):
                     raise invalid(None, "The query holds a NUL.")
@@ -135,7 +137,9 @@ class Reply:
     async def start(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
         """Send the status and headers."""
         self.started = True
-        lines = [(name.lower().encode(), value.encode("latin-1")) for name, value in [*self._headers, *headers]]
+        lines = [
+            (name.lower().encode(), value.encode("latin-1")) for name, value in [*self._headers, *headers]
+        ]
         await self._put({"type": "http.response.start", "status": status, "headers": lines})
 
     async def write(self, chunk: bytes) -> None:

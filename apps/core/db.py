@@ -73,7 +73,9 @@ def row(sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
 
 def many(sql: str, values: str, items: Sequence[Sequence[Any]], tail: str = "") -> list[tuple[Any, ...]]:
     """One statement with `values` (a parenthesized placeholder list) repeated once per item."""
-    return rows(f"{sql} {', '.join([values] * len(items))} {tail}", [value for item in items for value in item])
+    return rows(
+        f"{sql} {', '.join([values] * len(items))} {tail}", [value for item in items for value in item]
+    )
 
 
 def places(values: Sequence[Any]) -> str:

@@ -152,7 +152,9 @@ def _refusal(error: Exception) -> DomainError | None:
             return DomainError(Code.METHOD_NOT_ALLOWED, str(error.detail))
         case exceptions.UnsupportedMediaType():
             return DomainError(
-                Code.UNSUPPORTED_MEDIA_TYPE, "The body must be JSON.", next="Send Content-Type: application/json."
+                Code.UNSUPPORTED_MEDIA_TYPE,
+                "The body must be JSON.",
+                next="Send Content-Type: application/json.",
             )
         case exceptions.NotFound() | Http404():
             return not_found("thing")

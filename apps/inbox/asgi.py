@@ -73,7 +73,9 @@ def _types(text: str | None) -> frozenset[str] | None:
     wanted = frozenset(text.split(","))
     known = queries.types()
     for kind in wanted - known:
-        raise invalid("types", f"There is no event type {kind[:40]!r}.", next=f"Known: {', '.join(sorted(known))}.")
+        raise invalid(
+            "types", f"There is no event type {kind[:40]!r}.", next=f"Known: {', '.join(sorted(known))}."
+        )
     return wanted
 
 

@@ -39,7 +39,7 @@ def raise_heads(counts: dict[int, int]) -> dict[int, int]:
         sorted(counts.items()),
         "ON CONFLICT (identity_id) DO UPDATE SET seq = head.seq + excluded.seq RETURNING identity_id, seq",
     )
-    return {number: seq for number, seq in found}
+    return dict(found)
 
 
 def insert_events(events: Sequence[tuple[int, int, str, str, datetime]]) -> None:
@@ -80,4 +80,4 @@ def heads(numbers: Sequence[int]) -> dict[int, int]:
         f"SELECT identity_id, seq FROM inbox_inboxhead WHERE identity_id IN ({db.places(numbers)})",
         numbers,
     )
-    return {number: seq for number, seq in found}
+    return dict(found)

@@ -327,10 +327,14 @@ def _take_more(thread: ThreadRow) -> None:
     """Raise unless the thread takes another entry."""
     if thread.state in FINAL:
         raise DomainError(
-            Code.THREAD_CLOSED, f"This thread is {thread.state}; nothing is added to it.", next="Open a new thread."
+            Code.THREAD_CLOSED,
+            f"This thread is {thread.state}; nothing is added to it.",
+            next="Open a new thread.",
         )
     if thread.messages >= MAX_MESSAGES:
-        raise DomainError(Code.THREAD_FULL, f"A thread has at most {MAX_MESSAGES} messages.", next="Open a new one.")
+        raise DomainError(
+            Code.THREAD_FULL, f"A thread has at most {MAX_MESSAGES} messages.", next="Open a new one."
+        )
 
 
 def _earlier(actor: Actor, chat: UUID, action: str, text: Text, key: bytes) -> Said | None:

@@ -54,7 +54,9 @@ class Thread(models.Model):
             # Read by GET /v1/threads?role=assignee; a worker's `claimable` reads the live ones.
             models.Index(fields=["assignee", "-activity_at", "-id"], name="thread_assignee"),
             models.Index(
-                fields=["assignee", "activity_at"], name="thread_live", condition=Q(state__in=["open", "working"])
+                fields=["assignee", "activity_at"],
+                name="thread_live",
+                condition=Q(state__in=["open", "working"]),
             ),
             # Read by lifecycle.jobs.expire_threads.
             models.Index(

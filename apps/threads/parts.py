@@ -39,7 +39,9 @@ def check(parts: Any, *, name: Any = None) -> list[Part]:
         raise invalid(name(None, None), f"A message has at most {MAX_PARTS} parts.")
     checked = [_part(part, index, name) for index, part in enumerate(parts)]
     if len(dumps(checked)) > MAX_MESSAGE:
-        raise invalid(name(None, None), f"A message is at most {MAX_MESSAGE} bytes of JSON.", next="Send a file.")
+        raise invalid(
+            name(None, None), f"A message is at most {MAX_MESSAGE} bytes of JSON.", next="Send a file."
+        )
     return checked
 
 

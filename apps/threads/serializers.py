@@ -49,7 +49,9 @@ class Say(MessageFields):
 
     state = serializers.ChoiceField(sorted(SETTABLE), required=False, help_text="By the assignee only.")
     attempt = Whole(required=False, min_value=1, help_text="The lease's attempt that this reply belongs to.")
-    of = Text(required=False, max_length=40, help_text="The first message of the reply that this one goes on.")
+    of = Text(
+        required=False, max_length=40, help_text="The first message of the reply that this one goes on."
+    )
     last = Flag(required=False, help_text="That the growing reply ends here.")
 
 

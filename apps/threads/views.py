@@ -86,9 +86,7 @@ class Messages(APIView):
 class Working(APIView):
     """The lease of one thread."""
 
-    @extend_schema(
-        operation_id="threads_working", request=serializers.Working, responses=serializers.Leased
-    )
+    @extend_schema(operation_id="threads_working", request=serializers.Working, responses=serializers.Leased)
     def post(self, request: Request, id: str) -> Response:
         """Say that I work on a thread; with a worker's name, take or renew its lease."""
         given = rest.body(serializers.Working, request)
@@ -140,7 +138,9 @@ def client_id(request: Request, given: dict[str, Any]) -> str | None:
     header = idempotency.check_key(request.headers.get("Idempotency-Key"), "Idempotency-Key")
     key = idempotency.check_key(given.get("client_id"))
     if header is not None and key is not None and header != key:
-        raise invalid("client_id", "The body and the Idempotency-Key header disagree.", next="Send one of them.")
+        raise invalid(
+            "client_id", "The body and the Idempotency-Key header disagree.", next="Send one of them."
+        )
     return key if key is not None else header
 
 
