@@ -6,3 +6,9 @@ from django.apps import AppConfig
 class ContactsConfig(AppConfig):
     name = "apps.contacts"
     label = "contacts"
+
+    def ready(self) -> None:
+        from apps.contacts import queries  # noqa: PLC0415  apps are ready only now
+        from apps.inbox.queries import register_loader  # noqa: PLC0415
+
+        register_loader(queries.EVENTS, queries.load)

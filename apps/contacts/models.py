@@ -129,7 +129,9 @@ class Invite(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["chat", "sender", "receiver"], condition=Q(state="pending"), name="invite_pending_once"
+                fields=["chat", "sender", "receiver"],
+                condition=Q(state="pending"),
+                name="invite_pending_once",
             ),
         ]
 

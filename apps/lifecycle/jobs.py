@@ -1,0 +1,77 @@
+"""The schedule: what is done by the clock, whoever runs it.
+
+Each job is a function without arguments that is safe to run twice and in two processes at once. It works in
+short transactions, claims rows that others skip, and leaves what one run cannot do to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+
+from apps.core import times
+from apps.identities.actions import flush_presence
+from apps.lifecycle import sql
+from apps.threads.actions import expire_due
+
+BATCH = 1_000
+MOST_BATCHES = 100  # of one run, so that a run ends
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to call, and how many seconds to wait between two calls."""
+
+    name: str
+    run: Callable[[], object]
+    every: float
+
+
+def expire_threads() -> None:
+    """End the threads that nobody wrote on for too long."""
+    for _ in range(MOST_BATCHES):
+        if not expire_due():
+            return
+
+
+def drop_old_events() -> None:
+    """Keep an inbox's newest events of the last days; its floor tells readers what is gone."""
+    config = settings.RELAYGER
+    before = times.now() - timedelta(days=config.inbox_days)
+    left = MOST_BATCHES
+    while left > 0:
+        numbers = sql.overfull_inboxes(before, config.inbox_events)[:left]
+        left -= len(numbers)
+        # When not one of them moves, others are at work on them.
+        if not sum(sql.drop_events(number, before, config.inbox_events, BATCH) for number in numbers):
+            return
+
+
+def forget_idempotency_keys() -> None:
+    """Forget calls that nobody repeats any more."""
+    before = times.now() - timedelta(days=settings.RELAYGER.idempotency_days)
+    _drain(lambda: sql.forget_keys(before, BATCH))
+
+
+def free_held_handles() -> None:
+    """Give back handles that their former owners have not taken again."""
+    _drain(lambda: sql.free_handles(times.now(), BATCH))
+
+
+def _drain(batch: Callable[[], int]) -> None:
+    for _ in range(MOST_BATCHES):
+        if batch() < BATCH:
+            return
+
+
+_minute = settings.RELAYGER.job_seconds
+SCHEDULE = [
+    Job("expire_threads", expire_threads, _minute),
+    Job("flush_presence", flush_presence, _minute),
+    Job("drop_old_events", drop_old_events, _minute * 60),
+    Job("forget_idempotency_keys", forget_idempotency_keys, _minute * 60),
+    Job("free_held_handles", free_held_handles, _minute * 60),
+]

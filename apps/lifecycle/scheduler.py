@@ -1,0 +1,39 @@
+"""The embedded service's clock: one loop per job, in the process that serves."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+
+from apps.core import db
+from apps.core.errors import DomainError
+from apps.lifecycle.jobs import SCHEDULE, Job
+
+logger = logging.getLogger(__name__)
+
+
+async def run_jobs(stop: asyncio.Event, jobs: Sequence[Job] = SCHEDULE) -> None:
+    """Run every job at once and then on its period until `stop` is set; one that fails is tried again then.
+
+    They take turns, so that they never hold more than one of the few threads that serve requests too.
+    """
+    turn = asyncio.Lock()
+    async with asyncio.TaskGroup() as loops:
+        for job in jobs:
+            loops.create_task(_repeat(job, stop, turn))
+
+
+async def _repeat(job: Job, stop: asyncio.Event, turn: asyncio.Lock) -> None:
+    while not stop.is_set():
+        try:
+            async with turn:
+                await db.run(job.run)
+        except DomainError as error:
+            logger.warning("job %s waits: %s", job.name, error.message)
+        except Exception:
+            logger.exception("job %s failed", job.name)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(job.every):
+                await stop.wait()

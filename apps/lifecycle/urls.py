@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+from django.urls import path
+
+from apps.lifecycle import views
+
+urlpatterns = [
+    path("v1/contacts/<str:who>", views.Contact.as_view()),
+    path("v1/contacts/<str:who>/block", views.Block.as_view()),
+]
