@@ -13,6 +13,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from relayger.client import shapes
+from relayger.client.errors import InvalidArgument
 
 T = TypeVar("T")
 
@@ -118,7 +119,7 @@ def threads(
 
 
 def thread(thread: str, *, after: int = 0, wait: int = 0) -> Call[shapes.ThreadPage]:
-    """A thread with its messages after a generation; with `wait`, as soon as there is one, or after so long."""
+    """A thread with its messages after a generation; with `wait`, once there is one or so long after."""
     return Call("GET", f"/v1/threads/{_segment(thread)}", _query(after=after, wait=wait), wait=wait)
 
 
@@ -166,7 +167,10 @@ def _query(**values: object) -> dict[str, str]:
 
 
 def _segment(value: str) -> str:
-    """One segment of a path. Raises ValueError for what would name another path."""
+    """One segment of a path. Raises InvalidArgument for what is none or would name another path."""
     if value in ("", ".", ".."):
-        raise ValueError(f"{value!r} names nobody and nothing")
-    return quote(value, safe="@")
+        raise InvalidArgument(f"{value!r} names nobody and nothing.")
+    try:
+        return quote(value, safe="@")
+    except UnicodeEncodeError as error:
+        raise InvalidArgument("An argument is not valid Unicode text.") from error

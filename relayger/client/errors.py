@@ -13,6 +13,10 @@ class NetworkError(RelaygerError):
     """The service could not be reached, or went away before it answered: what was sent may have arrived."""
 
 
+class InvalidArgument(RelaygerError, ValueError):
+    """An argument cannot be sent: it is no text, or names nothing."""
+
+
 class APIError(RelaygerError):
     """The service refused a call.
 

@@ -11,7 +11,7 @@ import httpx
 
 from relayger import __version__
 from relayger.client.calls import Call
-from relayger.client.errors import APIError, NetworkError
+from relayger.client.errors import APIError, InvalidArgument, NetworkError, RelaygerError
 from relayger.client.retry import Retry
 
 T = TypeVar("T")
@@ -43,7 +43,9 @@ class _Base:
             "timeout": call.wait + SECONDS,
         }
 
-    def _failure(self, error: httpx.RequestError) -> NetworkError:
+    def _failure(self, error: httpx.RequestError | UnicodeEncodeError) -> RelaygerError:
+        if isinstance(error, UnicodeEncodeError):
+            return InvalidArgument("An argument is not valid Unicode text.")
         return NetworkError(f"{self.origin} did not answer: {str(error) or type(error).__name__}")
 
     def _tries(self, call: Call[Any], retry: Retry | None) -> Retry:
@@ -92,7 +94,7 @@ class Client(_Base):
     def _once(self, call: Call[T]) -> T:
         try:
             response = self._http.request(**self._request(call))
-        except httpx.RequestError as error:
+        except (httpx.RequestError, UnicodeEncodeError) as error:
             raise self._failure(error) from error
         return cast(T, _answer(response))
 
@@ -140,7 +142,7 @@ class AsyncClient(_Base):
     async def _once(self, call: Call[T]) -> T:
         try:
             response = await self._http.request(**self._request(call))
-        except httpx.RequestError as error:
+        except (httpx.RequestError, UnicodeEncodeError) as error:
             raise self._failure(error) from error
         return cast(T, _answer(response))
 

@@ -8,6 +8,7 @@ makes an answer that is sent twice, even by two runs of a worker, stored once.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -22,6 +23,8 @@ from relayger.client.retry import ONCE, Retry, backoff
 from relayger.client.shapes import FINAL, Event, Message, Ref
 
 __all__ = ["Answer", "Question", "Reply", "work"]
+
+logger = logging.getLogger(__name__)
 
 Log = Callable[[str], None]
 
@@ -50,7 +53,7 @@ async def work(
     accept_contacts: bool = False,
     lease_seconds: int = 60,
     stop: asyncio.Event,
-    log: Log,
+    log: Log = logger.info,
     after: int | None = None,
     on_seq: Callable[[int], None] | None = None,
     scan_seconds: float = SCAN_SECONDS,
@@ -281,7 +284,7 @@ class _Worker:
             await asyncio.gather(answering, keeping, return_exceptions=True)
 
     async def _keep(self, thread: str, attempt: int | None) -> None:
-        """Renew the lease for ever. Raises when it is lost; an outage is no loss, the next try may be in time."""
+        """Renew the lease for ever. Raises when it is lost; after an outage the next try may be in time."""
         renewal = calls.claim(thread, worker=self.name, seconds=self.lease_seconds, attempt=attempt)
         while True:
             await asyncio.sleep(self.lease_seconds / 3)
