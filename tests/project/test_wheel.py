@@ -30,11 +30,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_holds_the_command_and_the_client_only(wheel: Path) -> None:
     names = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
-    assert "relayger/__init__.py" in names
+    assert {"relayger/__init__.py", "relayger/py.typed"} <= set(names)
     assert [
         name
         for name in names
-        if name != "relayger/__init__.py" and not name.startswith(("relayger/cli/", "relayger/client/"))
+        if name not in ("relayger/__init__.py", "relayger/py.typed")
+        and not name.startswith(("relayger/cli/", "relayger/client/"))
     ] == []
 
 
