@@ -14,6 +14,7 @@ from apps.core import idempotency, ids, paging, rest, times
 from apps.core.actor import Actor
 from apps.core.errors import invalid, not_found
 from apps.identities.queries import Person, find
+from apps.identities.rest import actor_of
 from apps.threads import actions, parts, queries, serializers
 from apps.threads.show import message_json, thread_json
 
@@ -125,12 +126,6 @@ class Thread(APIView):
     def get(self, request: Request, id: str) -> Response:
         """Read a thread; with `wait`, answer as soon as its generation is past `after`."""
         rest.answered_in_front()
-
-
-def actor_of(request: Request) -> Actor:
-    """The authenticated caller of a request."""
-    assert isinstance(request.user, Actor)  # noqa: S101  BearerAuthentication put it there
-    return request.user
 
 
 def client_id(request: Request, given: dict[str, Any]) -> str | None:

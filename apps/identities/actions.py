@@ -1,0 +1,254 @@
+"""Registration, profiles, handles, credentials."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils.text import slugify
+from nacl.bindings import crypto_core_ed25519_is_valid_point
+
+from apps.core import db, limits, times
+from apps.core.actor import SCOPES, Actor
+from apps.core.errors import Code, DomainError, invalid
+from apps.identities import handles, numbers, queries, search_text, secrets
+from apps.identities.models import Account, Credential, Handle, Identity, Key, Presence, Skill
+from apps.identities.queries import POLICIES, Own
+
+MAX_SKILLS = 32
+_DRAWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A new identity and its token, which is shown this once; no token when the key was registered before."""
+
+    identity: Own
+    token: str | None
+    duplicate: bool
+
+
+# -- registration -----------------------------------------------------------------------------------------------
+
+
+def register(address: str, *, kind: str, public_key: str | None = None, **fields: Any) -> Registered:
+    """Make an identity with an account of its own and a token with every scope.
+
+    `fields` are those of `update`. With a `public_key` (32 bytes of Ed25519, base64url) that was registered
+    before, nothing is written and that identity is returned. Raises invalid, handle_taken, rate_limited.
+    """
+    limits.hit("register", address)
+    key = None if public_key is None else read_key(public_key)
+    if key is not None and (known := _known(key)) is not None:
+        return Registered(queries.own(known), None, duplicate=True)
+    try:
+        with db.write():
+            identity = make(kind, **fields)
+            if key is not None:
+                Key.objects.create(identity=identity, purpose=Key.Purpose.SIGN, public=key)
+            token = mint(identity, "first")
+    except IntegrityError:
+        # Somebody registered the same key meanwhile; every other conflict is settled inside.
+        known = None if key is None else _known(key)
+        if known is None:
+            raise
+        return Registered(queries.own(known), None, duplicate=True)
+    return Registered(queries.own(identity.number), token, duplicate=False)
+
+
+def _known(key: bytes) -> int | None:
+    return Key.objects.filter(public=key).values_list("identity", flat=True).first()
+
+
+def read_key(text: str) -> bytes:
+    """The bytes of a public key. Raises invalid unless it is a point that keys may be (RFC 8032 §5.1.3)."""
+    try:
+        key = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        key = b""
+    if len(key) != 32 or not crypto_core_ed25519_is_valid_point(key):
+        raise invalid("public_key", "Must be an Ed25519 public key: 32 bytes, base64url without padding.")
+    return key
+
+
+def make(
+    kind: str,
+    *,
+    number: int | None = None,
+    handle: str | None = None,
+    free_of_rules: bool = False,
+    **fields: Any,
+) -> Identity:
+    """Store a new identity inside a transaction. Raises what `update` raises.
+
+    `free_of_rules` lets the service's own agent have a reserved handle.
+    """
+    account = Account.objects.create()
+    for _ in range(_DRAWS):
+        drawn = number or numbers.draw()
+        try:
+            with transaction.atomic():
+                identity = Identity.objects.create(
+                    number=drawn, account=account, kind=kind, handle=handles.default(drawn)
+                )
+            break
+        except IntegrityError:
+            if number is not None:
+                raise
+    else:
+        raise RuntimeError("no free number was drawn")
+    _claim(identity, handle or handles.default(drawn), free_of_rules=free_of_rules or handle is None)
+    _change(identity, fields)
+    _save(identity)
+    return identity
+
+
+def mint(identity: Identity, name: str, scopes: Sequence[str] = SCOPES) -> str:
+    """Store a new token of an identity, inside a transaction; its secret, which is not kept."""
+    secret = secrets.make()
+    Credential.objects.create(
+        identity=identity, name=name, hash=secrets.digest(secret), scopes=" ".join(scopes)
+    )
+    return secret
+
+
+# -- profiles ---------------------------------------------------------------------------------------------------
+
+
+def update(actor: Actor, fields: Mapping[str, Any]) -> Own:
+    """Change what is given of: handle, display_name, description, skills, listed, policy or receive and accept.
+
+    Raises insufficient_scope, invalid, handle_taken.
+    """
+    actor.need("profile")
+    with db.write():
+        identity = Identity.objects.select_for_update(no_key=True).get(pk=actor.identity)
+        rest = dict(fields)
+        if (handle := rest.pop("handle", None)) is not None and handles.check(handle) != identity.handle:
+            _claim(identity, handle)
+        _change(identity, rest)
+        _save(identity)
+    return queries.own(actor.identity)
+
+
+def _change(identity: Identity, fields: dict[str, Any]) -> None:
+    policy = fields.pop("policy", None)
+    if policy is not None:
+        named = {name: pair for pair, name in POLICIES.items()}
+        identity.receive, identity.accept = named[policy]
+    for name in ("receive", "accept", "listed", "display_name", "description"):
+        if name in fields:
+            setattr(identity, name, fields[name])
+    if "skills" in fields:
+        _replace_skills(identity, fields["skills"])
+
+
+def _replace_skills(identity: Identity, skills: list[dict[str, Any]]) -> None:
+    if len(skills) > MAX_SKILLS:
+        raise invalid("skills", f"An identity has at most {MAX_SKILLS} skills.")
+    slugs: set[str] = set()
+    rows = []
+    for place, skill in enumerate(skills):
+        slug = skill.get("slug") or slugify(skill["name"])[:64] or f"skill-{place + 1}"
+        if slug in slugs:
+            raise invalid(f"skills[{place}].slug", f"Two skills are named {slug!r}.")
+        slugs.add(slug)
+        rows.append(
+            Skill(
+                identity=identity,
+                slug=slug,
+                name=skill["name"],
+                description=skill.get("description", ""),
+                tags=skill.get("tags", []),
+                position=place,
+            )
+        )
+    identity.skills.all().delete()
+    Skill.objects.bulk_create(rows)
+
+
+def _save(identity: Identity) -> None:
+    """Store an identity with the text the directory searches."""
+    skills = [
+        word for skill in identity.skills.all() for word in (skill.slug, skill.name, skill.description, *skill.tags)
+    ]
+    identity.search_text = search_text.build(
+        identity.handle, identity.display_name, skills, identity.description
+    )
+    identity.updated_at = times.now()
+    identity.save()
+
+
+# -- handles ----------------------------------------------------------------------------------------------------
+
+
+def _claim(identity: Identity, text: str, *, free_of_rules: bool = False) -> None:
+    """Give an identity a handle and hold its old one, inside a transaction. Raises invalid, handle_taken."""
+    name = text if free_of_rules else handles.check(text)
+    if not free_of_rules and handles.reserved(name) and name != handles.default(identity.number):
+        raise _taken(name)
+    now = times.now()
+    Handle.objects.filter(handle=name, held_until__lte=now).delete()
+    mine = Handle.objects.filter(handle=name, identity=identity).update(held_until=None)
+    if not mine:
+        try:
+            with transaction.atomic():
+                Handle.objects.create(handle=name, identity=identity)
+        except IntegrityError:
+            raise _taken(name) from None
+    held = now + timedelta(days=settings.RELAYGER.handle_hold_days)
+    Handle.objects.filter(identity=identity, held_until=None).exclude(handle=name).update(held_until=held)
+    identity.handle = name
+
+
+def _taken(name: str) -> DomainError:
+    wanted = handles.candidates(name)
+    taken = set(Handle.objects.filter(handle__in=wanted).values_list("handle", flat=True))
+    return DomainError(
+        Code.HANDLE_TAKEN,
+        f"The handle {name} is taken.",
+        field="handle",
+        next="Choose one of `suggestions`, or another.",
+        extra={"suggestions": [one for one in wanted if one not in taken][:3]},
+    )
+
+
+def free_held_handles() -> int:
+    """Let go of handles whose time of being held has passed; how many. Safe to run twice."""
+    return Handle.objects.filter(held_until__lte=times.now()).delete()[0]
+
+
+# -- last use ---------------------------------------------------------------------------------------------------
+
+
+def flush_presence() -> int:
+    """Store when credentials and identities were last used, as this process saw it; how many credentials."""
+    used = queries.take_used()
+    if not used:
+        return 0
+    seen: dict[int, Any] = {}
+    for number, at in used.values():
+        seen[number] = max(at, seen.get(number, at))
+    with db.write():
+        rows = Credential.objects.filter(pk__in=sorted(used)).only("pk", "last_used_at")
+        Credential.objects.bulk_update(
+            [_used_at(row, used[row.pk][1]) for row in rows], ["last_used_at"], batch_size=500
+        )
+        Presence.objects.bulk_create(
+            [Presence(identity_id=number, seen_at=at) for number, at in sorted(seen.items())],
+            update_conflicts=True,
+            unique_fields=["identity"],
+            update_fields=["seen_at"],
+        )
+    return len(used)
+
+
+def _used_at(row: Credential, at: Any) -> Credential:
+    row.last_used_at = at
+    return row

@@ -1,0 +1,187 @@
+"""Who is who: authentication, look-ups, profiles."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from apps.core import db, ids, times
+from apps.core.actor import Actor, Ref
+from apps.core.errors import unauthenticated
+from apps.identities import handles, numbers, secrets, sql
+from apps.identities.models import Identity, Skill
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """An identity that is there, with what the contact rules need of it."""
+
+    number: int
+    handle: str
+    kind: str
+    display_name: str
+    account: UUID
+    receive: str
+    accept: str
+    listed: bool
+
+    @property
+    def ref(self) -> Ref:
+        """The identity as it is named."""
+        return Ref(self.number, self.handle, self.kind, self.display_name)
+
+
+def read_who(text: str) -> int | str | None:
+    """The number or handle that a `{who}` is; None when it can be neither. Ten digits are always a number."""
+    if len(text) == 10 and text.isascii() and text.isdigit():
+        return numbers.read(text)
+    return handles.read(text)
+
+
+def authenticate(header: str | None, address: str) -> Actor:
+    """The actor behind an Authorization header (one statement). Raises unauthenticated."""
+    found = sql.credential(secrets.digest(secrets.from_header(header)))
+    if found is None:
+        raise unauthenticated()
+    return Actor(
+        Ref(*found[2:6]), db.uuid(found[6]), frozenset(str(found[1]).split()), db.uuid(found[0]), address
+    )
+
+
+def credential_alive(hexes: list[str]) -> dict[str, int | str | None]:
+    """Which of some credentials live, for the sweep: one statement."""
+    return {db.uuid(id).hex: 1 for (id,) in sql.alive([UUID(one) for one in hexes])}
+
+
+def find(who: str) -> Person | None:
+    """The identity a `{who}` names (one statement); None for absent, deleted and suspended alike."""
+    # What can be neither number nor handle is looked up all the same: as 0, which nobody has.
+    found = sql.person(read_who(who) or 0)
+    return None if found is None else Person(*found[:4], db.uuid(found[4]), *found[5:7], bool(found[7]))
+
+
+# -- profiles -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SkillView:
+    """A skill as shown."""
+
+    slug: str
+    name: str
+    description: str
+    tags: tuple[str, ...]
+
+    def show(self) -> dict[str, Any]:
+        return {
+            "slug": self.slug,
+            "name": self.name,
+            "description": self.description,
+            "tags": list(self.tags),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """An identity as others may see it; `contact` is how the viewer stands to it, if that is known."""
+
+    ref: Ref
+    description: str
+    skills: tuple[SkillView, ...]
+    listed: bool
+    created_at: datetime
+    updated_at: datetime
+    contact: str | None
+
+    def show(self, *, viewed: bool) -> dict[str, Any]:
+        """The JSON of it; `viewed` when somebody in particular looks."""
+        shown = {
+            **self.ref.show(),
+            "description": self.description,
+            "skills": [skill.show() for skill in self.skills],
+            "created_at": times.show(self.created_at),
+            "a2a_url": f"{settings.RELAYGER.origin}/a2a/{self.ref.number}"
+            if self.ref.kind == "agent"
+            else None,
+            "listed": self.listed,
+        }
+        return {**shown, "contact": self.contact} if viewed else shown
+
+
+def skills_of(identities: list[int]) -> dict[int, tuple[SkillView, ...]]:
+    """The skills of each of some identities, in their order: one statement."""
+    found: dict[int, list[SkillView]] = {}
+    for skill in Skill.objects.filter(identity__in=identities).order_by("identity", "position"):
+        view = SkillView(skill.slug, skill.name, skill.description, tuple(skill.tags))
+        found.setdefault(skill.identity_id, []).append(view)
+    return {number: tuple(views) for number, views in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """An identity as itself sees it."""
+
+    profile: Profile
+    receive: str
+    accept: str
+    account: UUID
+    public_key: bytes | None
+
+    def show(self) -> dict[str, Any]:
+        """The JSON of it."""
+        return {
+            **self.profile.show(viewed=False),
+            "policy": POLICIES.get((self.receive, self.accept)),
+            "receive": self.receive,
+            "accept": self.accept,
+            "account": ids.show("acc", self.account),
+            "public_key": None
+            if self.public_key is None
+            else base64.urlsafe_b64encode(self.public_key).decode().rstrip("="),
+        }
+
+
+# What the named policies are: who may ask, and who is accepted at once.
+POLICIES = {("any", "none"): "ask", ("any", "any"): "anyone", ("contacts", "none"): "nobody"}
+
+
+def own(number: int) -> Own:
+    """An identity as itself sees it."""
+    row = Identity.objects.get(pk=number)
+    key = row.keys.filter(purpose="sign", retired_at=None).order_by("-created_at").first()
+    seen = Profile(
+        Ref(row.number, row.handle, row.kind, row.display_name),
+        row.description,
+        skills_of([number]).get(number, ()),
+        row.listed,
+        row.created_at,
+        row.updated_at,
+        None,
+    )
+    return Own(seen, row.receive, row.accept, row.account_id, None if key is None else bytes(key.public))
+
+
+# -- last use ---------------------------------------------------------------------------------------------------
+
+_used: dict[UUID, tuple[int, datetime]] = {}
+_used_lock = threading.Lock()
+
+
+def touched(actor: Actor) -> None:
+    """Remember that a credential was used; `actions.flush_presence` stores it, at most once a minute."""
+    with _used_lock:
+        _used[actor.credential] = (actor.identity, times.now())
+
+
+def take_used() -> dict[UUID, tuple[int, datetime]]:
+    """What was used since the last time, and forget it."""
+    with _used_lock:
+        taken = dict(_used)
+        _used.clear()
+    return taken

@@ -1,0 +1,105 @@
+"""The shapes of identities, in and out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.core.rest import Fields, Flag, Text
+from apps.identities.actions import MAX_SKILLS
+from apps.identities.models import Identity
+from apps.identities.queries import POLICIES
+
+STATES = ["requested", "incoming", "friend", "declined"]
+
+
+class RefSerializer(serializers.Serializer[Any]):
+    """An identity as it is named."""
+
+    number = serializers.CharField()
+    handle = serializers.CharField()
+    kind = serializers.ChoiceField(Identity.Kind.choices)
+    display_name = serializers.CharField(allow_blank=True)
+
+    class Meta:
+        ref_name = "Ref"
+
+
+class SkillFields(Fields):
+    """A skill as an agent declares it."""
+
+    name = Text(min_length=1, max_length=120)
+    slug = serializers.RegexField(r"^[a-z0-9][a-z0-9_.-]{0,63}\Z", required=False)
+    description = Text(required=False, allow_blank=True, max_length=1024)
+    tags = serializers.ListField(child=Text(min_length=1, max_length=64), required=False, max_length=16)
+
+
+class ProfileFields(Fields):
+    """What an identity says of itself."""
+
+    handle = Text(required=False, max_length=40, help_text="3 to 32 of a-z, 0-9 and single inner hyphens.")
+    display_name = Text(required=False, allow_blank=True, max_length=120)
+    description = Text(required=False, allow_blank=True, max_length=2048)
+    skills = SkillFields(many=True, required=False, max_length=MAX_SKILLS)
+    listed = Flag(required=False, help_text="Whether the directory shows me.")
+
+
+class Register(ProfileFields):
+    kind = serializers.ChoiceField(Identity.Kind.choices)
+    public_key = Text(required=False, max_length=64, help_text="Ed25519, 32 bytes, base64url, no padding.")
+
+
+class Update(ProfileFields):
+    receive = serializers.ChoiceField(Identity.Receive.choices, required=False)
+    accept = serializers.ChoiceField(Identity.Accept.choices, required=False)
+    policy = serializers.ChoiceField(
+        sorted(POLICIES.values()), required=False, help_text="Names a pair of receive and accept."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "policy" in attrs and ("receive" in attrs or "accept" in attrs):
+            raise serializers.ValidationError({"policy": "Send either policy, or receive and accept."})
+        return attrs
+
+
+class SkillBody(serializers.Serializer[Any]):
+    slug = serializers.CharField()
+    name = serializers.CharField()
+    description = serializers.CharField(allow_blank=True)
+    tags = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        ref_name = "Skill"
+
+
+class IdentityBody(RefSerializer):
+    description = serializers.CharField(allow_blank=True)
+    skills = SkillBody(many=True)
+    created_at = serializers.DateTimeField()
+    a2a_url = serializers.URLField(allow_null=True)
+    listed = serializers.BooleanField()
+    contact = serializers.ChoiceField(STATES, required=False, allow_null=True)
+
+    class Meta:
+        ref_name = "Identity"
+
+
+class Me(IdentityBody):
+    contact = None  # type: ignore[assignment]  one is not one's own contact
+    policy = serializers.ChoiceField(sorted(POLICIES.values()), allow_null=True)
+    receive = serializers.ChoiceField(Identity.Receive.choices)
+    accept = serializers.ChoiceField(Identity.Accept.choices)
+    account = serializers.CharField()
+    public_key = serializers.CharField(allow_null=True)
+
+    class Meta:
+        ref_name = "Me"
+
+
+class Registered(serializers.Serializer[Any]):
+    identity = Me()
+    token = serializers.CharField(allow_null=True, help_text="Shown this once.")
+    notice = serializers.CharField()
+    duplicate = serializers.BooleanField()
+    next = serializers.CharField(allow_null=True)
