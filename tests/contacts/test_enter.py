@@ -36,7 +36,7 @@ def enter(actor: Actor, other: Actor, note: str = "Hello") -> Door:
 
 
 def code(door: Door) -> Code | None:
-    return door.refusal and door.refusal.code
+    return None if door.refusal is None else door.refusal.code
 
 
 def test_friends_take_two_statements() -> None:

@@ -14,8 +14,8 @@ from tests.contacts.world import ask, chat, everything, news, person, refusal, r
 
 pytestmark = pytest.mark.django_db
 
-ANYONE = {"receive": "any", "accept": "any"}
-NOBODY = {"receive": "contacts", "accept": "none"}
+ANYONE: dict[str, Any] = {"receive": "any", "accept": "any"}
+NOBODY: dict[str, Any] = {"receive": "contacts", "accept": "none"}
 
 
 def room(kind: str, *members: tuple[Actor, str]) -> None:

@@ -12,6 +12,7 @@ from apps.contacts.models import Chat, Contact, Invite, Member
 from apps.contacts.queries import load
 from apps.core.actor import Actor
 from apps.core.errors import Code
+from apps.identities import numbers
 from apps.identities.models import Identity
 from apps.lifecycle import actions as lifecycle
 from tests.contacts.world import (
@@ -20,7 +21,6 @@ from tests.contacts.world import (
     chat,
     everything,
     news,
-    number,
     person,
     refusal,
     remove,
@@ -119,7 +119,7 @@ def test_nobody_needs_a_contact_with_oneself(alice: Actor) -> None:
 @pytest.mark.parametrize("gone", ["deleted_at", "suspended_at"])
 def test_absent_deleted_and_suspended_are_the_same(alice: Actor, bob: Actor, gone: str) -> None:
     Identity.objects.filter(number=bob.identity).update(**{gone: "2026-01-01T00:00:00Z"})
-    absent = refusal(lambda: actions.request(alice, str(number()), ""))
+    absent = refusal(lambda: actions.request(alice, str(numbers.draw()), ""))
     hidden = refusal(lambda: ask(alice, bob))
     assert absent.code == Code.NOT_FOUND
     assert hidden.body() == absent.body()

@@ -15,20 +15,11 @@ from apps.contacts.models import Block, Chat, Contact, Invite, Member
 from apps.core import ids
 from apps.core.actor import SCOPES, Actor, Ref
 from apps.core.errors import DomainError
+from apps.identities import numbers
 from apps.identities.models import Account, Identity
 from apps.identities.queries import Person, find
 from apps.inbox.models import InboxEvent
 from apps.lifecycle import actions as lifecycle
-
-
-def number() -> int:
-    """A random number with its check digit."""
-    nine = str(1 + secrets.randbelow(9)) + "".join(str(secrets.randbelow(10)) for _ in range(8))
-    total = 0
-    for place, digit in enumerate(map(int, reversed(nine))):
-        value = digit * 2 if place % 2 == 0 else digit
-        total += value - 9 if value > 9 else value
-    return int(nine + str(-total % 10))
 
 
 def person(name: str = "p", beside: Actor | None = None, **fields: Any) -> Actor:
@@ -36,7 +27,7 @@ def person(name: str = "p", beside: Actor | None = None, **fields: Any) -> Actor
     account = Account.objects.create() if beside is None else Account.objects.get(id=beside.account)
     handle = f"{name}-{secrets.token_hex(4)}"
     identity = Identity.objects.create(
-        number=number(), account=account, kind="agent", handle=handle, display_name=name, **fields
+        number=numbers.draw(), account=account, kind="agent", handle=handle, display_name=name, **fields
     )
     return Actor(Ref(identity.number, handle, "agent", name), account.id, frozenset(SCOPES), ids.new())
 

@@ -16,6 +16,7 @@ from apps.identities.models import Handle
 from apps.inbox import queries
 from apps.inbox.actions import Event, publish
 from apps.inbox.models import InboxEvent, InboxHead
+from apps.inbox.sql import Head
 from apps.lifecycle import jobs, sql
 from apps.lifecycle.jobs import SCHEDULE
 from tests.contacts.world import person, statements, together
@@ -92,7 +93,7 @@ def test_a_reader_below_the_floor_is_told_so() -> None:
     jobs.drop_old_events()
     # The rule for readers is the inbox's own; here, that it finds what this job wrote.
     with pytest.raises(Exception, match="no longer kept") as refused:
-        queries._check(1, queries.sql.Head(*head(alice)))
+        queries._check(1, Head(*head(alice)))
     assert refused.value.code == Code.CURSOR_EXPIRED  # type: ignore[attr-defined]
     assert refused.value.extra == {"oldest": 3}  # type: ignore[attr-defined]
 
