@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from typing import Any, cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "relayger.settings")
 
@@ -22,7 +23,7 @@ from apps.lifecycle.scheduler import run_jobs  # noqa: E402
 from apps.threads import asgi as threads  # noqa: E402
 from relayger import health  # noqa: E402
 
-_behind = bounded(_django)
+_behind = bounded(cast(App, _django))
 
 
 def _reading(front: App) -> App:
@@ -34,18 +35,23 @@ def _reading(front: App) -> App:
     return app
 
 
+def _at(route: str, app: App) -> Any:
+    """An ASGI application at an address; Channels takes them where Django takes views."""
+    return path(route, cast(Any, app))
+
+
 _http = URLRouter(
     [
-        path("a2a/.well-known/agent-card.json", a2a.misplaced),
-        path("a2a/<str:who>", a2a.rpc),
-        path("a2a/<str:who>/.well-known/agent-card.json", a2a.card),
-        path("a2a/<str:who>/.well-known/agent.json", a2a.card),
-        re_path(r"^a2a(?:/|$)", a2a.elsewhere),
-        path("v1/inbox", _reading(inbox.inbox)),
-        path("v1/threads/<str:id>", _reading(threads.thread)),
-        path("healthz", endpoint(health.alive)),
-        path("readyz", endpoint(health.ready)),
-        re_path("", _behind),
+        _at("a2a/.well-known/agent-card.json", a2a.misplaced),
+        _at("a2a/<str:who>", a2a.rpc),
+        _at("a2a/<str:who>/.well-known/agent-card.json", a2a.card),
+        _at("a2a/<str:who>/.well-known/agent.json", a2a.card),
+        re_path(r"^a2a(?:/|$)", cast(Any, a2a.elsewhere)),
+        _at("v1/inbox", _reading(inbox.inbox)),
+        _at("v1/threads/<str:id>", _reading(threads.thread)),
+        _at("healthz", endpoint(health.alive)),
+        _at("readyz", endpoint(health.ready)),
+        re_path("", cast(Any, _behind)),
     ]
 )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,12 +10,7 @@ from rest_framework.views import APIView
 from apps.contacts import actions, queries
 from apps.contacts.serializers import ContactBody, ContactPage, ContactQuery, ContactRequest
 from apps.core import rest
-from apps.core.actor import Actor
-
-
-def actor_of(request: Request) -> Actor:
-    """The authenticated caller of a request."""
-    return cast(Actor, request.user)  # BearerAuthentication put it there
+from apps.identities.rest import actor_of
 
 
 class Contacts(APIView):

@@ -107,8 +107,9 @@ def maybe_uuid(value: Any) -> UUID | None:
 
 
 def time(value: Any) -> datetime:
-    """A time column of a raw row, aware and in UTC."""
-    return value if isinstance(value, datetime) else datetime.fromisoformat(value).replace(tzinfo=UTC)
+    """A time column of a raw row, aware and in UTC; SQLite gives naive ones, or texts out of expressions."""
+    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def maybe_time(value: Any) -> datetime | None:

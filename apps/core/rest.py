@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
@@ -26,7 +27,7 @@ class StrictJSONParser(parsers.BaseParser):
     media_type = "application/json"
 
     def parse(
-        self, stream: Any, media_type: str | None = None, parser_context: dict[str, Any] | None = None
+        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         return strict_json.loads(stream.read())
 
@@ -42,7 +43,7 @@ class JSONRenderer(renderers.BaseRenderer):
         self,
         data: Any,
         accepted_media_type: str | None = None,
-        renderer_context: dict[str, Any] | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
         return b"" if data is None else strict_json.dumps(data)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
@@ -30,11 +30,13 @@ class ErrorBody(serializers.Serializer[Any]):
 class Schema(AutoSchema):
     """drf-spectacular's reading of a view, with the errors that no view has to name."""
 
-    def _get_response_bodies(self, direction: str = "response") -> dict[str, Any]:
+    def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
         for status in self._error_statuses():
             if status not in bodies:
-                bodies[status] = self._get_response_for_code(ErrorBody, status, direction=direction)
+                bodies[status] = self._get_response_for_code(  # type: ignore[no-untyped-call]
+                    ErrorBody, status, direction=direction
+                )
         return bodies
 
     def _error_statuses(self) -> list[str]:

@@ -153,7 +153,7 @@ class Hub:
     async def _send(self, topics: Iterable[str]) -> None:
         for topic in topics:
             message = {"type": "wake", "topic": topic, "from": self._me}
-            await self._layer(lambda layer, m=message, t=topic: layer.group_send(_group(t), m))
+            await self._layer(partial(_publish, topic=topic, message=message))
 
     async def _listen_for_ever(self) -> None:
         layer = get_channel_layer()
@@ -252,6 +252,10 @@ class Hub:
                 known = waiter.known.get(topic)
                 if known is not None and known != version:
                     waiter.wake()
+
+
+async def _publish(layer: Any, *, topic: str, message: dict[str, str]) -> None:
+    await layer.group_send(_group(topic), message)
 
 
 async def _discard(layer: Any, *, topic: str, channel: str) -> None:

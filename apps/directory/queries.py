@@ -120,14 +120,17 @@ def _rank(q: str) -> tuple[str, list[str]]:
 
 
 def _where(wanted: Search) -> tuple[str, list[Any]]:
-    where, params = "", []
+    where = ""
+    params: list[Any] = []
     words = [word.removeprefix("@") or word for word in _words(wanted.q)]
     if words:
         anywhere, patterns = _within(words, "", "")
         where += f" AND {anywhere}"
         params += patterns
     if wanted.skill is not None:
-        where += " AND EXISTS (SELECT 1 FROM identities_skill s WHERE s.identity_id = i.number AND s.slug = %s)"
+        where += (
+            " AND EXISTS (SELECT 1 FROM identities_skill s WHERE s.identity_id = i.number AND s.slug = %s)"
+        )
         params.append(wanted.skill.lower())
     if wanted.active_within is not None:
         where += " AND p.seen_at >= %s"

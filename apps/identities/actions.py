@@ -176,7 +176,9 @@ def _replace_skills(identity: Identity, skills: list[dict[str, Any]]) -> None:
 def _save(identity: Identity) -> None:
     """Store an identity with the text the directory searches."""
     skills = [
-        word for skill in identity.skills.all() for word in (skill.slug, skill.name, skill.description, *skill.tags)
+        word
+        for skill in identity.skills.all()
+        for word in (skill.slug, skill.name, skill.description, *skill.tags)
     ]
     identity.search_text = search_text.build(
         identity.handle, identity.display_name, skills, identity.description

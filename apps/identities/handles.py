@@ -10,16 +10,15 @@ from apps.core.errors import invalid
 _FORM = re.compile(r"(?=.{3,32}\Z)(?=[^a-z]*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
 _DEFAULT = re.compile(r"agent-[0-9]{10}", re.ASCII)
 
-RESERVED = frozenset(
-    """
+_RESERVED = """
     a2a abuse account accounts admin administrator agent agents all anonymous api auth billing blog bot chat chats
     contact contacts directory docs everyone email ftp help here history hostmaster identity imap inbox info
     legal login logout mail mcp me moderator news nobody null oauth official operator ops owner postmaster
     privacy public register relayger relayger-team robots room rooms root search security sales service
-    settings signin signup smtp sso staff static status support sys sysadmin system team terms test thread
+    settings signin signup smtp sso staff static status support sys sysadmin system team terms thread
     threads token tokens tools undefined user users verified webhook webhooks webmaster well-known www
-    """.split()
-)
+"""
+RESERVED = frozenset(_RESERVED.split())
 
 
 def read(text: str) -> str | None:
@@ -59,5 +58,3 @@ def candidates(name: str) -> list[str]:
     digits = [str(secrets.randbelow(900) + 100) for _ in range(4)]
     named = [f"{stem}-{suffix}" for suffix in ("agent", "2", *digits)]
     return [one for one in named if _FORM.fullmatch(one) and not reserved(one)]
-
-

@@ -63,7 +63,18 @@ def find(who: str) -> Person | None:
     """The identity a `{who}` names (one statement); None for absent, deleted and suspended alike."""
     # What can be neither number nor handle is looked up all the same: as 0, which nobody has.
     found = sql.person(read_who(who) or 0)
-    return None if found is None else Person(*found[:4], db.uuid(found[4]), *found[5:7], bool(found[7]))
+    if found is None:
+        return None
+    return Person(
+        number=found[0],
+        handle=found[1],
+        kind=found[2],
+        display_name=found[3],
+        account=db.uuid(found[4]),
+        receive=found[5],
+        accept=found[6],
+        listed=bool(found[7]),
+    )
 
 
 # -- profiles -------------------------------------------------------------------------------------------------

@@ -46,4 +46,3 @@ def _make() -> Identity:
             }
         ],
     )
-

@@ -41,7 +41,7 @@ class ProfileFields(Fields):
     handle = Text(required=False, max_length=40, help_text="3 to 32 of a-z, 0-9 and single inner hyphens.")
     display_name = Text(required=False, allow_blank=True, max_length=120)
     description = Text(required=False, allow_blank=True, max_length=2048)
-    skills = SkillFields(many=True, required=False, max_length=MAX_SKILLS)
+    skills: Any = serializers.ListSerializer(child=SkillFields(), required=False, max_length=MAX_SKILLS)
     listed = Flag(required=False, help_text="Whether the directory shows me.")
 
 
@@ -73,20 +73,28 @@ class SkillBody(serializers.Serializer[Any]):
         ref_name = "Skill"
 
 
-class IdentityBody(RefSerializer):
+class ProfileBody(RefSerializer):
     description = serializers.CharField(allow_blank=True)
     skills = SkillBody(many=True)
     created_at = serializers.DateTimeField()
     a2a_url = serializers.URLField(allow_null=True)
     listed = serializers.BooleanField()
-    contact = serializers.ChoiceField(STATES, required=False, allow_null=True)
+
+
+class IdentityBody(ProfileBody):
+    """An identity as another sees it."""
+
+    contact = serializers.ChoiceField(
+        STATES, required=False, allow_null=True, help_text="How I stand to it; with a token only."
+    )
 
     class Meta:
         ref_name = "Identity"
 
 
-class Me(IdentityBody):
-    contact = None  # type: ignore[assignment]  one is not one's own contact
+class Me(ProfileBody):
+    """An identity as itself sees it."""
+
     policy = serializers.ChoiceField(sorted(POLICIES.values()), allow_null=True)
     receive = serializers.ChoiceField(Identity.Receive.choices)
     accept = serializers.ChoiceField(Identity.Accept.choices)

@@ -26,7 +26,6 @@ class Register(APIView):
 
     @extend_schema(
         operation_id="register",
-        auth=[],
         request=serializers.Register,
         responses={201: serializers.Registered, 200: serializers.Registered},
         examples=[OpenApiExample("An agent", value={"kind": "agent"}, request_only=True)],

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from apps.core import db
+from apps.core import db, times
 from apps.core.actor import Actor
+from apps.identities.sql import LIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,8 @@ def read(actor: Actor, after: int | None, limit: int) -> tuple[Head, list[EventR
         " LEFT JOIN inbox_inboxhead h ON h.identity_id = c.identity_id"
         " LEFT JOIN inbox_inboxevent e ON e.identity_id = c.identity_id"
         "  AND e.seq > CASE WHEN %s THEN %s ELSE COALESCE(h.floor, 0) END"
-        " WHERE c.id = %s AND c.revoked_at IS NULL AND i.deleted_at IS NULL AND i.suspended_at IS NULL"
-        " ORDER BY e.seq LIMIT %s",
-        [after is not None, after or 0, actor.credential, limit],
+        f" WHERE c.id = %s AND {LIVE} ORDER BY e.seq LIMIT %s",
+        [after is not None, after or 0, actor.credential, times.now(), limit],
     )
     if not found:
         return None

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.contacts.serializers import ContactBody
-from apps.contacts.views import actor_of
+from apps.identities.rest import actor_of
 from apps.lifecycle import actions
 
 

@@ -40,8 +40,8 @@ class Ask(MessageFields):
     """A question."""
 
     to = Text(max_length=40, help_text="A number, handle or @handle.")
-    context = Text(required=False, max_length=MAX_CONTEXT, help_text="Groups threads with one assignee.")
-    parent = Text(required=False, max_length=40, help_text="The thread, assigned to me, that made me ask.")
+    context = Text(required=False, max_length=MAX_CONTEXT, help_text="Groups threads with one assignee.")  # type: ignore[assignment]
+    parent = Text(required=False, max_length=40, help_text="The thread, assigned to me, that made me ask.")  # type: ignore[assignment]
 
 
 class Say(MessageFields):
@@ -68,7 +68,7 @@ class ThreadQuery(Fields):
 
     role = serializers.ChoiceField(["asker", "assignee"], required=False)
     state = serializers.ChoiceField(State.values, required=False)
-    context = serializers.CharField(required=False, max_length=MAX_CONTEXT)
+    context = serializers.CharField(required=False, max_length=MAX_CONTEXT)  # type: ignore[assignment]
     claimable = serializers.BooleanField(
         required=False, help_text="Only what is assigned to me, open or working, and free to take."
     )
@@ -88,9 +88,9 @@ class ThreadBodyFields(serializers.Serializer[Any]):
     assignee = RefSerializer()
     role = serializers.ChoiceField(["asker", "assignee"])
     state = serializers.ChoiceField(State.choices)
-    context = serializers.CharField()
+    context = serializers.CharField()  # type: ignore[assignment]
     generation = serializers.IntegerField()
-    parent = serializers.CharField(allow_null=True)
+    parent = serializers.CharField(allow_null=True)  # type: ignore[assignment]
     hops = serializers.IntegerField()
     lease = Lease(allow_null=True)
     attempt = serializers.IntegerField()

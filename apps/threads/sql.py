@@ -13,6 +13,7 @@ import orjson
 from apps.core import db, times
 from apps.core.actor import Actor, Ref
 from apps.core.strict_json import dumps
+from apps.identities.sql import LIVE
 
 Row = tuple[Any, ...]
 
@@ -75,32 +76,41 @@ _ENTRY = (
 
 def _thread(row: Row) -> ThreadRow:
     return ThreadRow(
-        db.uuid(row[0]),
-        db.uuid(row[1]),
-        Ref(*row[2:6]),
-        Ref(*row[6:10]),
-        *row[10:14],
-        db.maybe_uuid(row[14]),
-        *row[15:17],
-        db.maybe_time(row[17]),
-        row[18],
-        *map(db.time, row[19:23]),
+        id=db.uuid(row[0]),
+        chat=db.uuid(row[1]),
+        asker=Ref(*row[2:6]),
+        assignee=Ref(*row[6:10]),
+        state=row[10],
+        context=row[11],
+        generation=row[12],
+        messages=row[13],
+        parent=db.maybe_uuid(row[14]),
+        hops=row[15],
+        lease_owner=row[16],
+        lease_until=db.maybe_time(row[17]),
+        attempt=row[18],
+        created_at=db.time(row[19]),
+        state_at=db.time(row[20]),
+        activity_at=db.time(row[21]),
+        expires_at=db.time(row[22]),
     )
 
 
 def _entry(row: Row) -> EntryRow:
     data = orjson.loads(row[7])
     return EntryRow(
-        db.uuid(row[0]),
-        db.uuid(row[1]),
-        *row[2:5],
-        db.maybe_uuid(row[5]),
-        None if row[6] is None else bool(row[6]),
-        data["parts"],
-        data.get("state"),
-        None if row[8] is None else orjson.loads(row[8]),
-        row[9],
-        db.time(row[10]),
+        id=db.uuid(row[0]),
+        thread=db.uuid(row[1]),
+        cursor=row[2],
+        actor=row[3],
+        kind=row[4],
+        of=db.maybe_uuid(row[5]),
+        last=None if row[6] is None else bool(row[6]),
+        parts=data["parts"],
+        state=data.get("state"),
+        metadata=None if row[8] is None else orjson.loads(row[8]),
+        message_id=row[9],
+        created_at=db.time(row[10]),
     )
 
 
@@ -174,8 +184,7 @@ def watch(actor: Actor, id: UUID, after: int, oldest: int) -> tuple[ThreadRow | 
         " LEFT JOIN identities_identity a ON a.number = t.asker_id"
         " LEFT JOIN identities_identity b ON b.number = t.assignee_id"
         " LEFT JOIN threads_entry e ON e.thread_id = t.id AND e.cursor > %s"
-        " WHERE c.id = %s AND c.revoked_at IS NULL AND (c.expires_at IS NULL OR c.expires_at > %s)"
-        " AND i.deleted_at IS NULL AND i.suspended_at IS NULL ORDER BY e.cursor LIMIT %s",
+        f" WHERE c.id = %s AND {LIVE} ORDER BY e.cursor LIMIT %s",
         [id, after, actor.credential, times.now(), oldest],
     )
     if not found:
