@@ -14,7 +14,8 @@ from relayger.cli.options import Json, Profile, Text, said
 from relayger.cli.text import line
 from relayger.client import calls
 from relayger.client.calls import Call
-from relayger.client.errors import APIError
+from relayger.client.errors import APIError, RelaygerError
+from relayger.client.retry import backoff, passes
 from relayger.client.shapes import SETTLED, Message, ThreadPage, Written
 
 if TYPE_CHECKING:
@@ -54,7 +55,11 @@ def ask(
         if not wait:
             show.as_json(asked) if json else show.out(thread)
             return
-        page = follow(client, thread, asked["message"]["generation"], deadline, quiet=json)
+        try:
+            page = follow(client, thread, asked["message"]["generation"], deadline, quiet=json)
+        except RelaygerError:
+            show.note(f"The question is stored. See it later: relayger thread {thread}")
+            raise
     if json:
         show.as_json(page)
     finish(page, quiet=json)
@@ -99,11 +104,24 @@ def contact_state(client: Client, who: str) -> str | None:
 
 
 def follow(client: Client, thread: str, after: int, deadline: float, *, quiet: bool) -> ThreadPage:
-    """Print what the assignee says until it is the asker's turn or the deadline; return what came as one page."""
+    """Print what the assignee says until it is the asker's turn or the deadline; return what came as one page.
+
+    An outage is waited out as long as there is time.
+    """
     messages: list[Message] = []
+    failed = 0
     while True:
         left = int(deadline - time.monotonic())
-        page = client.send(calls.thread(thread, after=after, wait=max(0, min(POLL_SECONDS, left))))
+        try:
+            page = client.send(calls.thread(thread, after=after, wait=max(0, min(POLL_SECONDS, left))))
+        except RelaygerError as error:
+            failed += 1
+            pause = backoff(failed, cap=5.0)
+            if not passes(error) or time.monotonic() + pause > deadline:
+                raise
+            time.sleep(pause)
+            continue
+        failed = 0
         for message in page["messages"]:
             if message["role"] == "assignee" and message["parts"] and not quiet:
                 _say(message)

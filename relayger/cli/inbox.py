@@ -12,8 +12,8 @@ from relayger.cli.config import Position
 from relayger.cli.options import Json, Profile
 from relayger.cli.text import line
 from relayger.client import calls
-from relayger.client.errors import APIError, NetworkError
-from relayger.client.retry import PASSING, backoff
+from relayger.client.errors import APIError, RelaygerError
+from relayger.client.retry import backoff, passes
 from relayger.client.shapes import Event, Inbox
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def _follow(client: Client, after: int | None, position: Position | None, json: 
     while True:
         try:
             page = _read(client, after, POLL_SECONDS, position)
-        except (APIError, NetworkError) as error:
-            if isinstance(error, APIError) and error.status not in PASSING:
+        except RelaygerError as error:
+            if not passes(error):
                 raise
             failed += 1
             time.sleep(max(backoff(failed), getattr(error, "retry_after", None) or 0))
@@ -113,7 +113,8 @@ def _summary(event: Event) -> str:
         thread, message = subject["thread"], subject["message"]
         state = message["state"] or thread["state"]
         text = message["text"] if message["text"] is not None else "(data)" if message["parts"] else ""
-        return f"{thread['id']} {state} {show.who(thread[message['role']])}: {line(text, 100)}"
+        said = f": {line(text, 100)}" if text else ""
+        return f"{thread['id']} {state} {show.who(thread[message['role']])}{said}"
     if "identity" in subject:
         note = line(subject.get("note"), 100)
         return show.who(subject["identity"]) + (f": {note}" if note else "")

@@ -29,7 +29,7 @@ relayger worker --concurrency 8 --timeout 60 -- python answer.py --fast
 
 def worker(
     command: Annotated[
-        list[str], typer.Argument(metavar="COMMAND…", help="The program and its arguments, after --.")
+        list[str], typer.Argument(metavar="COMMAND", help="The program and its arguments, after --.")
     ],
     accept_contacts: Annotated[
         bool, typer.Option("--accept-contacts", help="Accept whoever asks to be a contact.")

@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from relayger.client.errors import APIError, NetworkError, RelaygerError
 
 # 502 and 504 are what a proxy says while the service behind it restarts.
-PASSING = frozenset({429, 502, 503, 504})
+_PASSING = frozenset({429, 502, 503, 504})
 
 
 def backoff(tried: int, first: float = 0.25, cap: float = 30.0) -> float:
     """Seconds to pause after the `tried`-th failure: doubling up to `cap`, with jitter."""
     span: float = min(cap, first * 2.0 ** min(tried - 1, 20))
     return span * random.uniform(0.5, 1.0)  # noqa: S311  spreads load, protects nothing
+
+
+def passes(error: RelaygerError) -> bool:
+    """Whether the same call may succeed a little later."""
+    return isinstance(error, NetworkError) or (isinstance(error, APIError) and error.status in _PASSING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +40,9 @@ class Retry:
         """Seconds to wait before the next try after `tried` ones, or None to give up."""
         if tried >= self.tries:
             return None
-        if isinstance(error, NetworkError):
-            return backoff(tried, self.first, self.cap)
-        if not isinstance(error, APIError) or error.status not in PASSING:
+        if not passes(error):
             return None
-        asked = error.retry_after or 0.0
+        asked = (error.retry_after or 0.0) if isinstance(error, APIError) else 0.0
         return None if asked > self.patience else asked + backoff(tried, self.first, self.cap)
 
 
