@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from apps.core.errors import Code, DomainError
 logger = logging.getLogger(__name__)
 
 _held: Counter[tuple[str, int]] = Counter()
+_held_lock = threading.Lock()  # slots are taken on the database's threads too
 
 
 def hit(group: str, key: str | int) -> None:
@@ -87,17 +89,19 @@ def client_address(peer: str | None, forwarded: Sequence[str]) -> str:
 def slot(kind: str, identity: int, most: int) -> Iterator[None]:
     """Hold one of an identity's `most` slots for waiting calls of a kind. Raises too_many_waits."""
     key = (kind, identity)
-    if _held[key] >= most:
-        raise DomainError(
-            Code.TOO_MANY_WAITS,
-            f"This identity already has {most} calls waiting.",
-            next="End one of them, or wait for it.",
-            retry_after=1,
-        )
-    _held[key] += 1
+    with _held_lock:
+        if _held[key] >= most:
+            raise DomainError(
+                Code.TOO_MANY_WAITS,
+                f"This identity already has {most} calls waiting.",
+                next="End one of them, or wait for it.",
+                retry_after=1,
+            )
+        _held[key] += 1
     try:
         yield
     finally:
-        _held[key] -= 1
-        if not _held[key]:
-            del _held[key]
+        with _held_lock:
+            _held[key] -= 1
+            if not _held[key]:
+                del _held[key]

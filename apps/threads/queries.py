@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from apps.core import ids, paging, times
+from apps.core import db, ids, paging, times
 from apps.core.actor import Actor
 from apps.core.errors import DomainError, not_found, unauthenticated
 from apps.core.paging import Page
@@ -68,6 +68,15 @@ def asked(actor: Actor, assignee: int, most: int = 200) -> list[ThreadRow]:
     """The actor's questions to one assignee, newest activity first. One statement."""
     actor.need("messages:read")
     return sql.threads("t.asker_id = %s AND t.assignee_id = %s", [actor.identity, assignee], most)
+
+
+def assigned(actor: Actor, threads: list[UUID]) -> UUID | None:
+    """The first of some threads that is assigned to the actor, None when none is. At most one statement."""
+    if not threads:
+        return None
+    where = f"t.assignee_id = %s AND t.id IN ({db.places(threads)})"
+    found = {row.id for row in sql.threads(where, [actor.identity, *threads], len(threads))}
+    return next((id for id in threads if id in found), None)
 
 
 @dataclass(frozen=True, slots=True)
