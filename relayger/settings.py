@@ -135,6 +135,10 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "ContactState": "apps.contacts.models.Contact.State",
+        "ThreadState": "apps.threads.models.State",
+    },
     "SCHEMA_PATH_PREFIX": r"/v1",
     "SERVERS": [{"url": "/"}],
 }

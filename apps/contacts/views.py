@@ -30,7 +30,7 @@ class Contacts(APIView):
         summary="Ask somebody to be my contact; to one who asked me this accepts",
         description="201 when this created or changed something, 200 when it stood so already.",
         request=ContactRequest,
-        responses={201: ContactBody, 200: ContactBody},
+        responses={201: ContactBody, 200: ContactBody, 404: ErrorBody},
     )
     def post(self, request: Request) -> Response:
         asked = rest.body(ContactRequest, request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from tests.contacts.world import (
     seen,
     statements,
     states,
+    together,
     who,
 )
 
@@ -97,3 +99,19 @@ def test_the_cost_of_a_block_does_not_grow_with_the_account() -> None:
         return len(made)
 
     assert cost(1) == cost(5)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("end", [remove, block])
+@pytest.mark.parametrize("_", range(6))
+def test_no_question_outlives_the_friendship_it_raced(end: Any, _: int) -> None:
+    alice, bob = person(), person()
+    befriend(alice, bob)
+    together(
+        partial(question, bob, alice),
+        partial(question, bob, alice),
+        partial(end, alice, bob),
+        partial(question, bob, alice),
+    )
+    assert states(alice, bob) == (None, "declined")
+    assert set(Thread.objects.values_list("state", flat=True)) <= {"declined"}
