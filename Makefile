@@ -9,6 +9,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -qq
 SERVER := $(VENV)/.server-installed
 DEV := $(VENV)/.dev-installed
+BENCH := $(VENV)/.bench-installed
 
 # What an operator would set; none of it is a secret, and nothing is connected to.
 PRODUCTION := DATABASE_URL=postgresql://relayger@127.0.0.1/relayger REDIS_URL=redis://127.0.0.1/0 \
@@ -52,6 +53,11 @@ $(DEV): requirements/dev.txt pyproject.toml | $(VENV)/.made
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
+$(BENCH): requirements/bench.txt | $(DEV)
+	@echo "Installing requirements/bench.txt"
+	@$(PIP) install --require-hashes -r requirements/bench.txt
+	@touch $@
+
 test: $(DEV)  ## Run the tests: embedded always, PostgreSQL + Redis too when they answer (TEST_SETUP, ARGS)
 	@$(PY) -m tests.harness.suite -m "not faults" $(ARGS)
 
@@ -91,7 +97,7 @@ openapi-check: $(DEV)  ## Fail if docs/openapi.yaml is not what the code says
 	$(SCHEMA) build/openapi.yaml
 	diff -u docs/openapi.yaml build/openapi.yaml
 
-bench: $(DEV)  ## Measure the A2A paths beside the official SDK's server
+bench: $(BENCH)  ## Measure the A2A paths beside the official SDK's server (ARGS)
 	$(PY) -m benchmarks.a2a $(ARGS)
 
 # The locks hold for every platform and each Python from 3.11 on; uv is needed only here.
@@ -102,6 +108,7 @@ lock:  ## Resolve the locks again; UPGRADE=--upgrade takes the newest releases
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv: pip install uv"; exit 1; }
 	$(COMPILE) $(UPGRADE) --output-file requirements/server.txt
 	$(COMPILE) $(UPGRADE) --extra dev --constraints requirements/server.txt --output-file requirements/dev.txt
+	$(COMPILE) $(UPGRADE) --extra bench --constraints requirements/dev.txt --output-file requirements/bench.txt
 
 clean:  ## Remove what was installed and built; var/, the service's data, stays
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
