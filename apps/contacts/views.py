@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 from apps.contacts import actions, queries
 from apps.contacts.serializers import ContactBody, ContactPage, ContactQuery, ContactRequest
 from apps.core import rest
+from apps.core.schema import ErrorBody
 from apps.identities.rest import actor_of
 
 
