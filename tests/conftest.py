@@ -32,7 +32,8 @@ def _running(service: Service) -> Iterator[Service]:
 def _templates() -> Iterator[None]:
     """What services of one set-up are copied from goes last."""
     yield
-    services.template.close()
+    if SETUP == "deployment":
+        services.template.close()
 
 
 @pytest.fixture(scope="session")

@@ -81,18 +81,19 @@ class Template:
         """Make a migrated database and return its name; the caller drops it."""
         if self._name is None:
             drop_leftovers()
-            self._name = name("template")
-            sql(f'CREATE DATABASE "{self._name}"')
-            migrate(self._name)
+            template = name("template")
+            drop(template)
+            sql(f'CREATE DATABASE "{template}"')
+            migrate(template)
+            self._name = template
         copy = name(str(next(_numbers)))
         sql(f'CREATE DATABASE "{copy}" TEMPLATE "{self._name}"')
         return copy
 
     def close(self) -> None:
         """Drop the template."""
-        if self._name is not None:
-            drop(self._name)
-            self._name = None
+        drop(name("template"))
+        self._name = None
 
 
 def migrate(database: str) -> None:

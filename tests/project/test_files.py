@@ -25,7 +25,7 @@ REGISTRIES = [
     r"^\s*(registry|index)\s*=\s*[\"']?" + r"http",
 ]
 UNFINISHED = [
-    r"\b" + word + r"\b" for word in ("TO" + "DO", "FIX" + "ME", "X" + "XX", "NotImplemented" + "Error")
+    r"\b" + word + r"\b" for word in ("TO" + "DO", "FIX" + "ME", "X" + "XX", "raise NotImplemented" + "Error")
 ]
 MACHINES = [r"/home/\w", r"/ro" + r"ot/", r"/wo" + r"rk/", r"\.\./sha" + r"red"]
 LONGEST = 400
