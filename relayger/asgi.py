@@ -21,8 +21,9 @@ from apps.core.wake import hub  # noqa: E402
 from apps.inbox import asgi as inbox  # noqa: E402
 from apps.lifecycle.scheduler import run_jobs  # noqa: E402
 from apps.threads import asgi as threads  # noqa: E402
-from relayger import health  # noqa: E402
+from relayger import health, urls  # noqa: E402
 
+assert urls.urlpatterns  # noqa: S101  loaded now: a fault in them stops the start, not the first call
 _behind = bounded(cast(App, _django))
 
 

@@ -8,6 +8,7 @@ from apps.identities import urls as identities
 from apps.inbox import urls as inbox
 from apps.lifecycle import urls as lifecycle
 from apps.threads import urls as threads
+from apps.web import urls as web
 
 # Each app's patterns are whole paths, joined flat: one look-up, and each address can be searched for.
 urlpatterns = [
@@ -17,6 +18,7 @@ urlpatterns = [
     *lifecycle.urlpatterns,
     *inbox.urlpatterns,
     *threads.urlpatterns,
+    *web.urlpatterns,
 ]
 
 handler400 = "apps.core.rest.handler400"

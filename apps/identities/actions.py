@@ -221,11 +221,6 @@ def _taken(name: str) -> DomainError:
     )
 
 
-def free_held_handles() -> int:
-    """Let go of handles whose time of being held has passed; how many. Safe to run twice."""
-    return Handle.objects.filter(held_until__lte=times.now()).delete()[0]
-
-
 # -- last use ---------------------------------------------------------------------------------------------------
 
 
