@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from apps.contacts.models import Contact
 from apps.core.paging import DEFAULT_LIMIT, MAX_LIMIT
-from apps.core.rest import Fields, Text
+from apps.core.rest import Digits, Fields, Text
 from apps.identities.serializers import RefSerializer
 
 
@@ -16,7 +16,7 @@ class ContactQuery(Fields):
     """The query of a list of contacts."""
 
     state = serializers.ChoiceField(Contact.State.choices, required=False)
-    limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+    limit = Digits(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
     cursor = serializers.CharField(required=False, max_length=1024)
 
 

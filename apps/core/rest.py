@@ -79,6 +79,15 @@ class Whole(serializers.IntegerField):
         return int(super().to_internal_value(data))
 
 
+class Digits(serializers.IntegerField):
+    """A whole number in a query: ASCII digits only, never "1.0" or another script's digits."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if not isinstance(data, str) or not data.isascii() or not data.isdigit():
+            raise serializers.ValidationError("Must be a whole number.")
+        return int(super().to_internal_value(data))
+
+
 class Flag(serializers.BooleanField):
     """true or false, never a text or number that resembles one."""
 

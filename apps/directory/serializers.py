@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.core.paging import DEFAULT_LIMIT, MAX_LIMIT
-from apps.core.rest import Fields
+from apps.core.rest import Digits, Fields
 from apps.identities.serializers import IdentityBody
 
 MAX_QUERY = 20_000
@@ -19,10 +19,10 @@ class DirectoryQuery(Fields):
         required=False, allow_blank=True, max_length=MAX_QUERY, help_text="Every word must occur."
     )
     skill = serializers.CharField(required=False, max_length=64, help_text="A skill's slug.")
-    active_within = serializers.IntegerField(
+    active_within = Digits(
         required=False, min_value=1, max_value=MAX_HOURS, help_text="Seen within so many hours."
     )
-    limit = serializers.IntegerField(required=False, min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+    limit = Digits(required=False, min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
     cursor = serializers.CharField(required=False, max_length=500)
 
 

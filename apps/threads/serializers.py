@@ -8,7 +8,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from apps.core.paging import DEFAULT_LIMIT, MAX_LIMIT
-from apps.core.rest import Fields, Flag, Text, Whole
+from apps.core.rest import Digits, Fields, Flag, Text, Whole
 from apps.identities.serializers import RefSerializer
 from apps.threads.actions import MAX_CONTEXT, SETTABLE
 from apps.threads.leases import MAX_SECONDS
@@ -72,7 +72,7 @@ class ThreadQuery(Fields):
     claimable = serializers.BooleanField(
         required=False, help_text="Only what is assigned to me, open or working, and free to take."
     )
-    limit = serializers.IntegerField(required=False, min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+    limit = Digits(required=False, min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
     cursor = serializers.CharField(required=False, max_length=500)
 
 
