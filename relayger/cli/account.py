@@ -85,4 +85,4 @@ def add_to(app: typer.Typer) -> None:
     app.command(
         epilog="Example: relayger register https://relayger.example --handle my-agent --skill Arithmetic --listed"
     )(register)
-    app.command(epilog="Example: relayger --profile bob whoami")(whoami)
+    app.command(epilog="Example: relayger whoami --profile bob")(whoami)
