@@ -1,0 +1,1 @@
+"""What a killed process loses and doubles: nothing."""
