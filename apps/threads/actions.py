@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -16,12 +16,13 @@ from django.conf import settings
 from django.db import IntegrityError
 
 from apps.contacts import actions as contacts
-from apps.core import db, idempotency, ids, times, wake
+from apps.core import db, idempotency, ids, times
 from apps.core.actor import Actor
 from apps.core.errors import Code, DomainError, invalid
 from apps.identities.queries import Person
 from apps.inbox.actions import Event, publish
-from apps.threads import leases, sql
+from apps.threads import changes, leases, sql
+from apps.threads.changes import Reply, Text
 from apps.threads.models import FINAL, NEEDS_ASKER, State
 from apps.threads.parts import Part, check_metadata, first_line
 from apps.threads.queries import absent
@@ -44,17 +45,6 @@ class Said:
     thread: ThreadRow
     entry: EntryRow
     duplicate: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A message on its way in. `client_id` and `retry_hash` are the two ways to know a repeat."""
-
-    parts: list[Part]
-    metadata: dict[str, Any] | None = None
-    client_id: str | None = None
-    message_id: str | None = None
-    retry_hash: bytes | None = None
 
 
 # -- asking -------------------------------------------------------------------------------------------------
@@ -132,9 +122,9 @@ def _opened(
         created_at=now,
         state_at=now,
         activity_at=now,
-        expires_at=_expiry(now),
+        expires_at=changes.expiry(now),
     )
-    return thread, _entry(actor.identity, thread, cursor, now, text, state=None)
+    return thread, changes.entry_of(actor.identity, thread, cursor, now, text, state=None)
 
 
 def _hops(actor: Actor, parent: UUID) -> int:
@@ -180,20 +170,10 @@ def say(
     actor.need("messages:write")
     text = Text(parts, check_metadata(metadata), client_id, message_id, retry_hash)
     key = idempotency.content_hash(thread.hex, parts, state, of and of.hex, last, metadata)
-    return _once_more(lambda: _say(actor, thread, text, key, _Reply(state, attempt, of, last), assignee))
+    return _once_more(lambda: _say(actor, thread, text, key, Reply(state, attempt, of, last), assignee))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """What only an assignee's message may carry."""
-
-    state: str | None
-    attempt: int | None
-    of: UUID | None
-    last: bool | None
-
-
-def _say(actor: Actor, id: UUID, text: Text, key: bytes, reply: _Reply, assignee: int | None) -> Said:
+def _say(actor: Actor, id: UUID, text: Text, key: bytes, reply: Reply, assignee: int | None) -> Said:
     with db.write():
         thread = _locked(actor, id, assignee)
         earlier = _earlier(actor, thread.chat, "say", text, key)
@@ -203,18 +183,20 @@ def _say(actor: Actor, id: UUID, text: Text, key: bytes, reply: _Reply, assignee
         asking = actor.identity == thread.asker.number
         state = _after_asker(thread, reply) if asking else _after_assignee(thread, reply)
         now = times.now()
-        entry = _entry(actor.identity, thread, sql.next_cursor(thread.chat), now, text, state, reply)
-        changed = replace(_moved(thread, entry, state), messages=thread.messages + 1)
+        entry = changes.entry_of(
+            actor.identity, thread, sql.next_cursor(thread.chat), now, text, state, reply
+        )
+        changed = replace(changes.moved(thread, entry, state), messages=thread.messages + 1)
         sql.insert_entry(thread.chat, entry, "thread.message", text.client_id, text.retry_hash)
         sql.update_thread(changed)
         _keep(actor, "say", text, key, entry)
-        _tell(changed, entry, "thread.message", actor.identity)
+        changes.tell(changed, entry, "thread.message", actor.identity)
     return Said(changed, entry, duplicate=False)
 
 
-def _after_asker(thread: ThreadRow, reply: _Reply) -> str | None:
+def _after_asker(thread: ThreadRow, reply: Reply) -> str | None:
     """The state an asker's message sets, None when it changes none. Raises not_assignee."""
-    if reply != _Reply(None, None, None, None):
+    if reply != Reply(None, None, None, None):
         raise DomainError(
             Code.NOT_ASSIGNEE,
             "Only the assignee sets a state, an attempt, of or last.",
@@ -223,7 +205,7 @@ def _after_asker(thread: ThreadRow, reply: _Reply) -> str | None:
     return State.WORKING.value if thread.state in NEEDS_ASKER else None
 
 
-def _after_assignee(thread: ThreadRow, reply: _Reply) -> str | None:
+def _after_assignee(thread: ThreadRow, reply: Reply) -> str | None:
     """The state an assignee's message sets, None when it stands so already. Raises invalid, lease_lost."""
     state = reply.state or State.ANSWERED.value
     if state not in SETTABLE:
@@ -255,13 +237,15 @@ def work(
         row = _locked(actor, thread, None)
         if actor.identity != row.assignee.number:
             raise DomainError(Code.NOT_ASSIGNEE, "Only the assignee works on a thread.")
-        _take_more(row)
+        _still_open(row)
         if worker is not None:
             row = leases.take(row, worker, seconds, attempt)
+        else:
+            leases.check(row, attempt)
         if row.state == State.WORKING:
             sql.update_thread(row)
         else:
-            row = _set_state(row, State.WORKING, actor.identity)
+            row = changes.set_state(row, State.WORKING, actor.identity)
     return leases.Leased.of(row, worker)
 
 
@@ -272,8 +256,8 @@ def cancel(actor: Actor, thread: UUID, *, assignee: int | None = None) -> Thread
         row = _locked(actor, thread, assignee)
         if actor.identity != row.asker.number:
             raise DomainError(Code.NOT_ASKER, "Only the asker cancels a thread.", next="Decline it instead.")
-        _take_more(row)
-        return _set_state(row, State.CANCELED, actor.identity)
+        _still_open(row)
+        return changes.set_state(row, State.CANCELED, actor.identity)
 
 
 def expire_due(most: int = 100) -> int:
@@ -285,7 +269,7 @@ def expire_due(most: int = 100) -> int:
                 continue
             row = sql.any_thread(id)
             if row is not None and row.state not in FINAL and row.expires_at <= times.now():
-                _set_state(row, State.EXPIRED, None)
+                changes.set_state(row, State.EXPIRED, None)
     return len(due)
 
 
@@ -297,8 +281,8 @@ def close_between(me: int, others: list[int]) -> list[Event]:
     events: list[Event] = []
     for row in sql.live_between(me, others):
         state = State.CANCELED if row.asker.number == me else State.DECLINED
-        changed, entry = _changed(row, state, me)
-        events += _events(changed, entry, "thread.state", me)
+        changed, entry = changes.change(row, state, me)
+        events += changes.events(changed, entry, "thread.state", me)
     return events
 
 
@@ -323,14 +307,19 @@ def _locked(actor: Actor, id: UUID, assignee: int | None) -> ThreadRow:
     return row
 
 
-def _take_more(thread: ThreadRow) -> None:
-    """Raise unless the thread takes another entry."""
+def _still_open(thread: ThreadRow) -> None:
+    """Raise thread_closed when the thread's state is final."""
     if thread.state in FINAL:
         raise DomainError(
             Code.THREAD_CLOSED,
             f"This thread is {thread.state}; nothing is added to it.",
             next="Open a new thread.",
         )
+
+
+def _take_more(thread: ThreadRow) -> None:
+    """Raise unless the thread takes another message; a full one can still be worked on and canceled."""
+    _still_open(thread)
     if thread.messages >= MAX_MESSAGES:
         raise DomainError(
             Code.THREAD_FULL, f"A thread has at most {MAX_MESSAGES} messages.", next="Open a new one."
@@ -353,73 +342,3 @@ def _earlier(actor: Actor, chat: UUID, action: str, text: Text, key: bytes) -> S
 def _keep(actor: Actor, action: str, text: Text, key: bytes, entry: EntryRow) -> None:
     if text.client_id is not None:
         idempotency.keep(actor.identity, action, text.client_id, key, entry.id.hex)
-
-
-def _entry(
-    actor: int | None,
-    thread: ThreadRow,
-    cursor: int,
-    now: datetime,
-    text: Text,
-    state: str | None,
-    reply: _Reply | None = None,
-) -> EntryRow:
-    return EntryRow(
-        id=ids.new(),
-        thread=thread.id,
-        cursor=cursor,
-        actor=actor,
-        kind="message" if text.parts else "event",
-        of=reply.of if reply else None,
-        last=reply.last if reply else None,
-        parts=text.parts,
-        state=state,
-        metadata=text.metadata,
-        message_id=text.message_id,
-        created_at=now,
-    )
-
-
-def _moved(thread: ThreadRow, entry: EntryRow, state: str | None) -> ThreadRow:
-    """The thread after an entry, its state set to `state` unless None; a state that ends work ends the lease."""
-    row = replace(
-        thread,
-        generation=entry.cursor,
-        activity_at=entry.created_at,
-        expires_at=_expiry(entry.created_at),
-    )
-    if state is None:
-        return row
-    row = replace(row, state=state, state_at=entry.created_at)
-    return row if state == State.WORKING else replace(row, lease_owner="", lease_until=None)
-
-
-def _changed(thread: ThreadRow, state: State, actor: int | None) -> tuple[ThreadRow, EntryRow]:
-    """Store a change of state that comes without a message."""
-    cursor = sql.next_cursor(thread.chat)
-    entry = _entry(actor, thread, cursor, times.now(), Text([]), state.value)
-    changed = _moved(thread, entry, state.value)
-    sql.insert_entry(thread.chat, entry, "thread.state", None, None)
-    sql.update_thread(changed)
-    return changed, entry
-
-
-def _set_state(thread: ThreadRow, state: State, actor: int | None) -> ThreadRow:
-    changed, entry = _changed(thread, state, actor)
-    _tell(changed, entry, "thread.state", actor)
-    return changed
-
-
-def _tell(thread: ThreadRow, entry: EntryRow, type: str, actor: int | None) -> None:
-    publish(_events(thread, entry, type, actor))
-
-
-def _events(thread: ThreadRow, entry: EntryRow, type: str, actor: int | None) -> list[Event]:
-    """News for everyone in the thread but who made it; also wakes who watches the thread."""
-    wake.wake([f"thread:{thread.id.hex}"])
-    sides = (thread.asker.number, thread.assignee.number)
-    return [Event(number, type, entry.id.hex) for number in sides if number != actor]
-
-
-def _expiry(moment: datetime) -> datetime:
-    return moment + timedelta(days=settings.RELAYGER.thread_days)

@@ -68,7 +68,7 @@ class ThreadQuery(Fields):
 
     role = serializers.ChoiceField(["asker", "assignee"], required=False)
     state = serializers.ChoiceField(State.values, required=False)
-    context = serializers.CharField(required=False, max_length=MAX_CONTEXT)  # type: ignore[assignment]
+    context = Text(required=False, max_length=MAX_CONTEXT)  # type: ignore[assignment]
     claimable = serializers.BooleanField(
         required=False, help_text="Only what is assigned to me, open or working, and free to take."
     )
