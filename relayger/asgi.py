@@ -16,7 +16,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.urls import path, re_path  # noqa: E402
 
 from apps.a2a import asgi as a2a  # noqa: E402
-from apps.core.asgi import App, Message, Receive, Scope, Send, bounded, endpoint  # noqa: E402
+from apps.core.asgi import App, Receive, Scope, Send, bounded, endpoint  # noqa: E402
 from apps.core.wake import hub  # noqa: E402
 from apps.inbox import asgi as inbox  # noqa: E402
 from apps.lifecycle.scheduler import run_jobs  # noqa: E402
@@ -57,8 +57,33 @@ _http = URLRouter(
 )
 
 
-async def _slashless(scope: Scope, receive: Receive, send: Send) -> None:
+class _Life:
+    """What lives as long as the process: the waiters' hub and the jobs."""
+
+    def __init__(self) -> None:
+        self._stop = asyncio.Event()
+        self._jobs: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        """Start it, unless it was: a server without lifespan, such as Daphne, begins with the first call."""
+        if self._jobs is None:
+            self._jobs = asyncio.create_task(run_jobs(self._stop))
+            await hub.start()
+
+    async def end(self) -> None:
+        """Stop it."""
+        self._stop.set()
+        if self._jobs is not None:
+            await asyncio.gather(self._jobs, return_exceptions=True)
+        await hub.stop()
+
+
+_life = _Life()
+
+
+async def _call(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer `/v1/x/` as `/v1/x`: a redirect would lose a POST's body."""
+    await _life.begin()
     path: str = scope["path"]
     if path.endswith("/") and path.startswith(("/v1/", "/a2a/")):
         scope = {**scope, "path": path.rstrip("/"), "raw_path": scope.get("raw_path", b"").rstrip(b"/")}
@@ -66,22 +91,11 @@ async def _slashless(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _lifespan(scope: Scope, receive: Receive, send: Send) -> None:
-    """Start and stop what lives as long as the process: the waiters' hub and the jobs."""
-    stop = asyncio.Event()
-    jobs: asyncio.Task[None] | None = None
-    while True:
-        message: Message = await receive()
-        if message["type"] == "lifespan.startup":
-            await hub.start()
-            jobs = asyncio.create_task(run_jobs(stop))
-            await send({"type": "lifespan.startup.complete"})
-        else:
-            stop.set()
-            if jobs is not None:
-                await asyncio.gather(jobs, return_exceptions=True)
-            await hub.stop()
-            await send({"type": "lifespan.shutdown.complete"})
-            return
+    while (await receive())["type"] == "lifespan.startup":
+        await _life.begin()
+        await send({"type": "lifespan.startup.complete"})
+    await _life.end()
+    await send({"type": "lifespan.shutdown.complete"})
 
 
-application = ProtocolTypeRouter({"http": _slashless, "lifespan": _lifespan})
+application = ProtocolTypeRouter({"http": _call, "lifespan": _lifespan})
