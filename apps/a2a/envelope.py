@@ -97,13 +97,18 @@ def _parse(body: bytes) -> tuple[Any, Fault | None]:
         fault = errors.invalid_params([Violation("params", error.message)], error.message)
     try:
         # Bounded like the strict reader: no long integers, no deep recursion. Nothing of it reaches a params reader.
-        return json.loads(body, parse_int=_short, parse_float=str, parse_constant=str), fault
+        return json.loads(body, parse_int=_short, parse_float=_any, parse_constant=_any), fault
     except (ValueError, RecursionError):
         raise fault from None
 
 
 def _short(digits: str) -> int | float:
-    return int(digits) if len(digits) <= 20 else 0.5  # not an integer, so never taken for an id
+    return int(digits) if len(digits) <= 20 else _any(digits)
+
+
+def _any(number: str) -> float:
+    """What stands for a number that only has to be no id."""
+    return 0.5
 
 
 def _is_id(id: Any) -> bool:

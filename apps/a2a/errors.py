@@ -167,10 +167,15 @@ def translate(error: DomainError, method: str | None = None, task: str = "") -> 
             return task_not_found(task)
         case Code.THREAD_CLOSED if method == "CancelTask":
             return Fault(
-                -32002, "TASK_NOT_CANCELABLE", error.message, metadata={"taskId": task[:_MOST_SHOWN]}
+                -32002,
+                "TASK_NOT_CANCELABLE",
+                "This task has ended: there is nothing to cancel.",
+                metadata={"taskId": task[:_MOST_SHOWN]},
             )
         case Code.THREAD_CLOSED:
-            return unsupported_operation(error.message)
+            return unsupported_operation(
+                "This task has ended: send without taskId, in its contextId, for a new one."
+            )
         case Code.INVALID:
             field = error.field or "params"
             return invalid_params([Violation(_FIELDS.get(field, field), error.message)])

@@ -140,7 +140,7 @@ def _parts(read: list[Raw]) -> list[Part]:
     """Parts as they are stored, within the limits of any message. Raises Fault -32602."""
     # A proto's default is an absent field: "" names neither a media type nor a file.
     bare = [
-        {key: value for key, value in part.items() if value != "" or key in ("text", "raw", "data")}
+        {key: value for key, value in part.items() if value != "" or key in ("text", "raw", "url", "data")}
         for part in read
     ]
     try:

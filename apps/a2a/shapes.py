@@ -96,18 +96,19 @@ def read(shape: Shape, value: dict[str, Any], found: list[Violation], path: str 
     `metadata` come through as they are, bytes as canonical base64, times as datetimes, enums as names.
     """
     result: dict[str, Any] = {}
+    met: set[str] = set()
     for key, item in value.items():
         one = shape.fields.get(key)
-        # A null is an absent field, except where the field's type is any JSON value.
-        if one is None or (item is None and one.special != _VALUE) or len(found) >= _MOST:
+        if one is None or len(found) >= _MOST:
             continue
         where = f"{path}.{one.json}" if path else one.json
-        if one.name in result:
+        if one.name in met:
             found.append(Violation(where, "Stands twice, in both spellings."))
-        elif one.repeated:
-            result[one.name] = _list(one, item, found, where)
-        else:
-            result[one.name] = _value(one, item, found, where)
+            continue
+        met.add(one.name)
+        if item is None and one.special != _VALUE:
+            continue  # a null is an absent field, except where any JSON value is meant
+        result[one.name] = (_list if one.repeated else _value)(one, item, found, where)
     _check(shape, result, found, path)
     return result
 
