@@ -25,6 +25,7 @@ SECONDS = 60.0
 
 def main() -> int:
     """Run the demo; returns the exit code of the service it started."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # end the service too, as Ctrl-C does
     service = subprocess.Popen(  # noqa: S603  our own command
         [sys.executable, "-m", "relayger.cli", "serve", "--host", HOST, "--port", PORT]
     )
@@ -53,6 +54,7 @@ async def _show(service: subprocess.Popen[bytes]) -> None:
         me, token = answer["identity"], answer["token"]
         _say(f"1. Registered @{me['handle']} (number {me['number']}).")
         http.headers["Authorization"] = f"Bearer {token}"
+        answers = _keep_answers(http)
         client = await create_client(
             f"{ORIGIN}/a2a/{AGENT}", ClientConfig(httpx_client=http, streaming=False)
         )
@@ -62,7 +64,8 @@ async def _show(service: subprocess.Popen[bytes]) -> None:
             await _ask(client, "demo-1")
             raise DemoFailed("the first call was not refused")
         except A2AClientError as error:
-            _say(f"   Refused, as agents take messages from contacts only:\n   {error}")
+            _say(f"   Refused, since agents take messages from contacts only: {error}")
+            _say(f"   The whole answer: {answers[-1]}")
 
         await _until("@relayger to accept", lambda: _friends(http))
         _say("3. @relayger accepted the contact request that the refusal sent. Asking again:")
@@ -76,6 +79,17 @@ async def _ask(client: Any, message_id: str) -> Any:
     async for event in client.send_message(SendMessageRequest(message=message)):
         return event
     raise DemoFailed("no answer came")
+
+
+def _keep_answers(http: httpx.AsyncClient) -> list[str]:
+    """The bodies that the client will get: its exceptions leave out the reason of an error."""
+    answers: list[str] = []
+
+    async def keep(response: httpx.Response) -> None:
+        answers.append((await response.aread()).decode())
+
+    http.event_hooks["response"].append(keep)
+    return answers
 
 
 async def _alive(http: httpx.AsyncClient, service: subprocess.Popen[bytes]) -> bool:
