@@ -25,7 +25,7 @@ WORDS = {
     "requested": "You asked; they have not answered yet.",
     "incoming": "They asked you: relayger contacts accept or decline.",
     "friend": "You are contacts.",
-    "declined": "Declined.",
+    "declined": "They declined; only they can ask now.",
     None: "No contact.",
 }
 
@@ -96,7 +96,7 @@ def accept(who: Who, profile: Profile = None, json: Json = False) -> None:
 @app.command()
 def decline(who: Who, profile: Profile = None, json: Json = False) -> None:
     """Decline a request."""
-    _change(calls.decline(who), profile, json)
+    _change(calls.decline(who), profile, json, "Declined.")
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def test_a_failed_write_leaves_the_old_file(home: Path, monkeypatch: pytest.Monk
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(config.json, "dump", full)
+    monkeypatch.setattr(json, "dump", full)
     with pytest.raises(ConfigError, match="No space left"):
         config.save(Profile("default", "https://other.example", "3", "eve", "rgt_other"))
     assert config.load("default") == ALICE

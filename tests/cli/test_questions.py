@@ -56,7 +56,7 @@ def test_a_question_whose_worker_went_away_after_a_part_stands() -> None:
 
 
 def test_a_message_without_text_is_its_parts() -> None:
-    message = {**said(1, "asker"), "text": None, "parts": [{"data": {"n": 1}}]}
+    message: Any = {**said(1, "asker"), "text": None, "parts": [{"data": {"n": 1}}]}
     question = pick(THREAD, [message])
     assert question is not None
     assert question.text == '[{"data": {"n": 1}}]'
