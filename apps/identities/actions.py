@@ -233,7 +233,9 @@ def flush_presence() -> int:
     for number, at in used.values():
         seen[number] = max(at, seen.get(number, at))
     with db.write():
-        rows = Credential.objects.filter(pk__in=sorted(used)).only("pk", "last_used_at")
+        # Locked in order, so that processes that saw the same credentials never wait for each other in a circle.
+        found = Credential.objects.select_for_update(no_key=True).filter(pk__in=used).order_by("pk")
+        rows = found.only("pk", "last_used_at")
         Credential.objects.bulk_update(
             [_used_at(row, used[row.pk][1]) for row in rows], ["last_used_at"], batch_size=500
         )

@@ -90,6 +90,7 @@ def _ask(
             return door.refusal
         earlier = _earlier(actor, door.chat, "ask", text, key)
         if earlier is not None:
+            publish(door.events)
             return earlier
         thread, entry = _opened(actor, other, door.chat, text, context, parent)
         sql.insert_thread(thread)

@@ -242,8 +242,8 @@ def test_any_order_of_acts() -> None:
     run_state_machine_as_test(
         Contacts,
         settings=settings(
-            max_examples=25,
-            stateful_step_count=40,
+            max_examples=20,
+            stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),
             database=None,

@@ -88,6 +88,22 @@ def test_a_thread_may_be_opened_again_after_a_new_friendship() -> None:
     assert (standing(first), standing(second)) == ("canceled", "open")
 
 
+def test_a_repeated_question_that_accepts_says_so() -> None:
+    alice, bob = person(), person()
+    befriend(alice, bob)
+
+    def again() -> threads.Said:
+        return threads.ask(alice, seen(bob), parts=[{"text": "How?"}], client_id="once")
+
+    first = again()
+    remove(bob, alice)
+    ask(bob, alice)
+    repeated = again()
+    assert (repeated.duplicate, repeated.thread.id) == (True, first.thread.id)
+    assert states(alice, bob) == ("friend", "friend")
+    assert news(bob)[-1] == ("contact.accepted", who(alice))
+
+
 def test_the_cost_of_a_block_does_not_grow_with_the_account() -> None:
     def cost(size: int) -> int:
         alice, bob = person(), person()
