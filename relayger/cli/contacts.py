@@ -73,6 +73,7 @@ def _list(state: str | None, profile: str | None, json: bool) -> None:
             (show.who(one["identity"]), one["identity"]["number"], one["state"] or "none", one["note"])
             for one in found
         ],
+        whole=("number",),
     )
 
 

@@ -32,8 +32,11 @@ def as_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2 if sys.stdout.isatty() else None))
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows of one-line texts: a table to a person, lines with tabs to a program."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: Sequence[str] = ()) -> None:
+    """Print rows of one-line texts: a table to a person, lines with tabs to a program.
+
+    `whole` names columns that are not broken over lines, such as ids that are copied.
+    """
     safe = [[line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in safe:
@@ -46,7 +49,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
-        grid.add_column(column, overflow="fold")
+        grid.add_column(column, overflow="fold", no_wrap=column in whole)
     for row in safe:
         grid.add_row(*map(Text, row))
     Console(markup=False, highlight=False, emoji=False).print(grid)

@@ -52,7 +52,7 @@ def threads(
         for one in page["items"]
     ]
     if rows:
-        show.table(("thread", "state", "you are", "with", "last activity"), rows)
+        show.table(("thread", "state", "you are", "with", "last activity"), rows, whole=("thread",))
     else:
         show.note("No threads.")
 
