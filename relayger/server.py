@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -70,7 +71,7 @@ def _server(app: Any, host: str, port: int, drain_seconds: float) -> Any:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=int(drain_seconds),
+        timeout_graceful_shutdown=math.ceil(drain_seconds),
     )
     return Server(config)
 
@@ -81,12 +82,18 @@ async def _run(server: Any, local: str, token: str | None) -> None:
         return
     stop = asyncio.Event()
     worker = asyncio.create_task(_answer(local, token, stop))
+    worker.add_done_callback(_told)
     try:
         await server.serve()
     finally:
         stop.set()
         await asyncio.wait([worker], timeout=5)
         worker.cancel()
+
+
+def _told(worker: asyncio.Task[None]) -> None:
+    if not worker.cancelled() and (error := worker.exception()) is not None:
+        logger.error("@relayger no longer answers", exc_info=error)
 
 
 def _agent_token(var: Path) -> str:

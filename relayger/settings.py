@@ -55,14 +55,18 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^v1/", r"^a2a/"]  # nothi
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if RELAYGER.trusted_proxies else None
 
 if RELAYGER.database_url is not None and RELAYGER.redis_url is not None:
+    _database = dj_database_url.parse(RELAYGER.database_url)
     DATABASES = {
         "default": {
-            **dj_database_url.parse(RELAYGER.database_url),
+            **_database,
             "CONN_MAX_AGE": 0,  # a connection goes back to the pool, not to its thread
             "CONN_HEALTH_CHECKS": True,
             "OPTIONS": {
                 "pool": {"min_size": 1, "max_size": RELAYGER.db_threads + 8, "timeout": 5},
                 "connect_timeout": 5,
+                # A writer that stands still must not hold up others for ever: as long as SQLite's timeout.
+                "options": "-c lock_timeout=20s -c idle_in_transaction_session_timeout=60s",
+                **_database.get("OPTIONS", {}),  # what the URL says (sslmode, …)
             },
         }
     }
@@ -154,5 +158,7 @@ LOGGING = {
         # One access line is written by core.asgi; these would repeat it or show a header.
         "httpx": {"level": "WARNING"},
         "django.request": {"level": "ERROR"},
+        # It shows a traceback each second while Redis is away; core.wake says so once.
+        "channels_redis": {"level": "CRITICAL"},
     },
 }

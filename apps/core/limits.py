@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ from apps.core.errors import Code, DomainError
 
 logger = logging.getLogger(__name__)
 
+_HERE_SECONDS = 5.0  # how long the count stays in this process once the shared cache has failed
+_here_until = 0.0
+
 _held: Counter[tuple[str, int]] = Counter()
 _held_lock = threading.Lock()  # slots are taken on the database's threads too
 
@@ -30,19 +34,32 @@ def hit(group: str, key: str | int) -> None:
     count goes on in this process.
     """
     rate: str = getattr(settings.RELAYGER, f"rate_{group}")
-    try:
-        usage = _count(group, str(key), rate)
-    except Exception as error:
-        # Whatever the cache's client raises: a limit that fails must not take the service with it.
-        logger.warning("the shared cache fails, limits count per process: %s", type(error).__name__)
-        usage = _count_here(group, str(key), rate)
+    usage = _usage(group, str(key), rate)
     if usage is not None and usage["should_limit"]:
+        seconds = max(int(usage["time_left"]), 1)
         raise DomainError(
             Code.RATE_LIMITED,
-            f"More than {rate} calls.",
+            f"More than {rate} calls of the kind {group}.",
             next="Wait, then send the same call again.",
-            retry_after=max(int(usage["time_left"]), 1),
+            retry_after=seconds,
+            told={
+                "RateLimit-Policy": f'"{group}";q={usage["limit"]}',
+                "RateLimit": f'"{group}";r=0;t={seconds}',
+            },
         )
+
+
+def _usage(group: str, key: str, rate: str) -> dict[str, Any] | None:
+    global _here_until
+    if time.monotonic() >= _here_until:
+        try:
+            return _count(group, key, rate)
+        except Exception as error:
+            # Whatever the cache's client raises: a limit that fails must not take the service with it, nor
+            # may each call wait for a cache that hangs.
+            _here_until = time.monotonic() + _HERE_SECONDS
+            logger.warning("the shared cache fails, limits count per process: %s", type(error).__name__)
+    return _count_here(group, key, rate)
 
 
 def _count(group: str, key: str, rate: str) -> dict[str, Any] | None:
@@ -81,7 +98,8 @@ def client_address(peer: str | None, forwarded: Sequence[str]) -> str:
     if isinstance(parsed, ipaddress.IPv6Address):
         if parsed.ipv4_mapped is not None:
             return str(parsed.ipv4_mapped)
-        return str(ipaddress.ip_network(f"{parsed}/{settings.RATELIMIT_IPV6_MASK}", strict=False))
+        # By its integer: a zone (`fe80::1%eth0`) has no place in a network's name.
+        return str(ipaddress.ip_network((int(parsed), settings.RATELIMIT_IPV6_MASK), strict=False))
     return str(parsed)
 
 

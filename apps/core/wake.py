@@ -97,6 +97,8 @@ class Hub:
         """Take this event loop as the one waiters live in, and start the loops that serve them."""
         self._loop = asyncio.get_running_loop()
         self.draining = False
+        self._channel = None
+        self._joined.clear()
         self._outgoing = asyncio.Queue()
         self._tasks = [asyncio.create_task(self._sweep_for_ever())]
         if settings.RELAYGER.redis_url is not None:
@@ -161,6 +163,7 @@ class Hub:
             try:
                 self._channel = await layer.new_channel()
                 self._joined.clear()
+                await self._regroup()  # who came while there was no channel waits for other processes too
                 while True:
                     message = await layer.receive(self._channel)
                     if message.get("from") != self._me:
@@ -206,6 +209,17 @@ class Hub:
         if await self._layer(lambda layer: layer.group_add(_group(topic), self._channel)):
             self._joined.add(topic)
 
+    async def _regroup(self) -> None:
+        """Join the groups that waiters lack, and leave those that nobody here waits for any more."""
+        for topic in [topic for topic in self._waiters if topic not in self._joined]:
+            await self._join_group(topic)
+        for topic in list(self._joined):
+            # Each call pauses, so who waits is looked at again; and the group is given up before it is left,
+            # so that a waiter that comes meanwhile joins it anew instead of relying on it.
+            if topic not in self._waiters:
+                self._joined.discard(topic)
+                await self._layer(partial(_discard, topic=topic, channel=self._channel))
+
     def leave(self, waiter: Waiter) -> None:
         """Take a waiter out of its topics; its groups are left at the next sweep, as the next poll rejoins."""
         for topic in waiter.known:
@@ -229,11 +243,7 @@ class Hub:
     async def sweep(self) -> None:
         """Re-read the versions of all topics waited for, and wake those whose waiters know another."""
         if self._channel is not None:
-            for topic in [topic for topic in self._waiters if topic not in self._joined]:
-                await self._join_group(topic)
-            for topic in [topic for topic in self._joined if topic not in self._waiters]:
-                if await self._layer(partial(_discard, topic=topic, channel=self._channel)):
-                    self._joined.discard(topic)
+            await self._regroup()
         kinds: dict[str, list[str]] = defaultdict(list)
         for topic in self._waiters:
             kind, _, subject = topic.partition(":")
@@ -258,7 +268,7 @@ async def _publish(layer: Any, *, topic: str, message: dict[str, str]) -> None:
     await layer.group_send(_group(topic), message)
 
 
-async def _discard(layer: Any, *, topic: str, channel: str) -> None:
+async def _discard(layer: Any, *, topic: str, channel: str | None) -> None:
     await layer.group_discard(_group(topic), channel)
 
 
@@ -271,7 +281,8 @@ hub = Hub()
 
 def wake(topics: Iterable[str]) -> None:
     """Wake who waits for `topics`, once the present transaction is committed."""
-    transaction.on_commit(partial(hub.deliver, tuple(topics)))
+    # Robust: what is committed is answered as such, whatever becomes of the hint.
+    transaction.on_commit(partial(hub.deliver, tuple(topics)), robust=True)
 
 
 @asynccontextmanager

@@ -57,7 +57,8 @@ def news(actor: Actor, after: int | None, wanted: frozenset[str] | None, limit: 
     head, rows = found
     if after is not None:
         _check(after, head)
-    last = rows[-1].seq if rows else (after if after is not None else head.floor)
+    # A page that is not full ends at the head, which was read in the same statement.
+    last = rows[-1].seq if len(rows) == limit else head.seq
     shown = [row for row in rows if wanted is None or row.type in wanted]
     objects = _objects(actor, shown)
     events = [
