@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from urllib.parse import urlsplit
 
 import dj_database_url
@@ -20,7 +21,8 @@ ASGI_APPLICATION = "relayger.asgi.application"
 APPEND_SLASH = False  # a redirect would lose a POST's body; asgi.py accepts both spellings
 
 INSTALLED_APPS = [
-    "daphne",
+    # Only its runserver is used, and Twisted costs every other start a second.
+    *(["daphne"] if sys.argv[1:2] == ["runserver"] else []),
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "rest_framework",
