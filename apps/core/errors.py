@@ -76,8 +76,8 @@ STATUS: dict[Code, int] = {
 class DomainError(Exception):
     """A refusal that the caller is told about.
 
-    `field` names the input at fault, `next` the way out, `retry_after` is in seconds, and `extra` adds what
-    this code promises (`until` for leased, `suggestions` for handle_taken, …).
+    `field` names the input at fault, `next` the way out, `retry_after` is in seconds, `extra` adds what this
+    code promises (`until` for leased, `suggestions` for handle_taken, …), and `told` are headers of its own.
     """
 
     def __init__(
@@ -89,6 +89,7 @@ class DomainError(Exception):
         next: str | None = None,
         retry_after: int | None = None,
         extra: dict[str, Any] | None = None,
+        told: dict[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -97,6 +98,7 @@ class DomainError(Exception):
         self.next = next
         self.retry_after = retry_after
         self.extra = extra or {}
+        self.told = told or {}
 
     @property
     def status(self) -> int:
@@ -117,7 +119,7 @@ class DomainError(Exception):
 
     def headers(self) -> dict[str, str]:
         """The headers this error always carries."""
-        headers = {}
+        headers = dict(self.told)
         if self.retry_after is not None:
             headers["Retry-After"] = str(self.retry_after)
         if self.code is Code.UNAUTHENTICATED:
