@@ -24,6 +24,7 @@ from tests.contacts.world import (
     person,
     refusal,
     remove,
+    statements,
     states,
     who,
     without,
@@ -119,8 +120,11 @@ def test_nobody_needs_a_contact_with_oneself(alice: Actor) -> None:
 @pytest.mark.parametrize("gone", ["deleted_at", "suspended_at"])
 def test_absent_deleted_and_suspended_are_the_same(alice: Actor, bob: Actor, gone: str) -> None:
     Identity.objects.filter(number=bob.identity).update(**{gone: "2026-01-01T00:00:00Z"})
-    absent = refusal(lambda: actions.request(alice, str(numbers.draw()), ""))
-    hidden = refusal(lambda: ask(alice, bob))
+    with statements() as for_absent:
+        absent = refusal(lambda: actions.request(alice, str(numbers.draw()), ""))
+    with statements() as for_hidden:
+        hidden = refusal(lambda: ask(alice, bob))
+    assert for_hidden == for_absent
     assert absent.code == Code.NOT_FOUND
     assert hidden.body() == absent.body()
     assert Contact.objects.count() == Chat.objects.count() == 0
