@@ -18,7 +18,7 @@ def now() -> datetime:
 
 def show(moment: datetime) -> str:
     """`2026-01-31T12:00:00.000Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def read(text: str) -> datetime | None:
