@@ -32,6 +32,18 @@ class Gone(Exception):
     """The client went away, or stopped reading."""
 
 
+def read_query(raw: bytes) -> dict[str, str]:
+    """The fields of a query string, the last of each. Raises invalid for what is not UTF-8 or has a NUL."""
+    try:
+        pairs = parse_qsl(raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=50)
+    except ValueError:
+        raise invalid(None, "The query cannot be read.", next="Send UTF-8, percent-encoded.") from None
+    for name, value in pairs:
+        if unstorable(name) or unstorable(value):
+            raise invalid(None, "The query holds a NUL.")
+    return dict(pairs)
+
+
 class Request:
     """One HTTP request as a plain ASGI call sees it."""
 
@@ -70,21 +82,7 @@ class Request:
     def query(self) -> dict[str, str]:
         """The query's fields, the last of each. Raises invalid for what is not UTF-8 or cannot be stored."""
         if self._query is None:
-            try:
-                pairs = parse_qsl(
-                    self._scope["query_string"].decode("ascii"),
-                    keep_blank_values=True,
-                    errors="strict",
-                    max_num_fields=50,
-                )
-            except ValueError:
-                raise invalid(
-                    None, "The query cannot be read.", next="Send UTF-8, percent-encoded."
-                ) from None
-            for name, value in pairs:
-                if unstorable(name) or unstorable(value):
-                    raise invalid(None, "The query holds a NUL.")
-            self._query = dict(pairs)
+            self._query = read_query(self._scope["query_string"])
         return self._query
 
     def only(self, names: Iterable[str]) -> None:

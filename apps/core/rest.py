@@ -6,7 +6,9 @@ import logging
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.validators import RegexValidator
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions, parsers, renderers, serializers
@@ -14,8 +16,8 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.core import limits, strict_json
-from apps.core.asgi import internal, too_large
+from apps.core import limits, strict_json, texts
+from apps.core.asgi import internal, read_query, too_large
 from apps.core.errors import Code, DomainError, invalid, not_found, unauthenticated, unavailable
 
 logger = logging.getLogger(__name__)
@@ -70,6 +72,30 @@ class Text(serializers.CharField):
         return str(super().to_internal_value(data))
 
 
+class Name(Text):
+    """A text on one line, trimmed, without what nobody sees or what changes how its surroundings read."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(trim_whitespace=True, **kwargs)
+        self.validators.append(
+            RegexValidator(texts.NAME, "Must be one line without control, direction or invisible characters.")
+        )
+
+    def to_internal_value(self, data: Any) -> str:
+        name = super().to_internal_value(data)
+        if texts.loosely_joined(name):
+            raise serializers.ValidationError("Has a zero-width joiner that joins nothing.")
+        return name
+
+
+class Prose(Text):
+    """A text of any number of lines, without other control characters and what turns its surroundings."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.validators.append(RegexValidator(texts.PROSE, "Must not have control or direction characters."))
+
+
 class Whole(serializers.IntegerField):
     """A whole number: a JSON number only, never true or "1"."""
 
@@ -105,14 +131,28 @@ class Fields(serializers.Serializer[Any]):
             raise invalid(None, "The body must be a JSON object.")
         for name in data:
             if name not in self.fields:
-                known = ", ".join(sorted(self.fields))
-                raise invalid(str(name)[:100], "This call has no such field.", next=f"Known: {known}.")
+                known = f"Known: {', '.join(sorted(self.fields))}."
+                if self.parent is not None:
+                    # Its place is known only to what holds it, which adds that to the field's name.
+                    raise serializers.ValidationError({str(name)[:100]: f"There is no such field. {known}"})
+                raise invalid(str(name)[:100], "This call has no such field.", next=known)
         return super().to_internal_value(data)
 
 
-def body(serializer: type[Fields], request: Request) -> dict[str, Any]:
-    """The checked body of a request. Raises invalid naming the first field at fault."""
-    checked = serializer(data=request.data)
+def body(serializer: type[Fields], request: Request, *, optional: bool = False) -> dict[str, Any]:
+    """The checked body of a request; one without a body has no fields if that is `optional`.
+
+    Raises invalid naming the first field at fault, invalid_json, unsupported_media_type.
+    """
+    # Not `request.data`: it takes a body without Content-Length, sent in chunks, for none.
+    plain: HttpRequest = request._request
+    if not plain.body and optional:
+        given: Any = {}
+    elif plain.body and plain.content_type != StrictJSONParser.media_type:
+        raise exceptions.UnsupportedMediaType(plain.content_type or "")
+    else:
+        given = strict_json.loads(plain.body)
+    checked = serializer(data=given)
     checked.is_valid(raise_exception=True)
     values: dict[str, Any] = checked.validated_data
     return values
@@ -120,11 +160,7 @@ def body(serializer: type[Fields], request: Request) -> dict[str, Any]:
 
 def query(serializer: type[Fields], request: Request) -> dict[str, Any]:
     """The checked query of a request, the last of each field."""
-    given = request.query_params.dict()
-    for name, value in given.items():
-        if strict_json.unstorable(name) or strict_json.unstorable(str(value)):
-            raise invalid(None, "The query holds a NUL or bytes that are not UTF-8.")
-    checked = serializer(data=given)
+    checked = serializer(data=read_query(request.META["QUERY_STRING"].encode()))
     checked.is_valid(raise_exception=True)
     values: dict[str, Any] = checked.validated_data
     return values
@@ -171,7 +207,7 @@ def _refusal(error: Exception) -> DomainError | None:
         case exceptions.PermissionDenied() | PermissionDenied():
             return DomainError(Code.INSUFFICIENT_SCOPE, "This token may not do that.")
         case RequestDataTooBig():
-            return too_large(0)
+            return too_large(settings.RELAYGER.body_bytes)
         case OperationalError() | InterfaceError():
             return unavailable()
     return None
@@ -181,6 +217,8 @@ def _first(detail: Any, path: str = "") -> tuple[str | None, str]:
     """The first message of a nested validation error, and the dotted path to its field."""
     if isinstance(detail, dict):
         name, inner = next(iter(detail.items()))
+        if isinstance(name, int):  # the place of a list's item
+            return _first(inner, f"{path}[{name}]")
         name = "" if name == "non_field_errors" else str(name)
         return _first(inner, f"{path}.{name}" if path and name else path or name)
     if isinstance(detail, list):

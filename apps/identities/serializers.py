@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.validators import RegexValidator
 from rest_framework import serializers
 
-from apps.core.rest import Fields, Flag, Text
+from apps.core.rest import Fields, Flag, Name, Prose, Text
 from apps.identities.actions import MAX_SKILLS
 from apps.identities.models import Identity
 from apps.identities.queries import POLICIES
@@ -29,18 +30,23 @@ class RefSerializer(serializers.Serializer[Any]):
 class SkillFields(Fields):
     """A skill as an agent declares it."""
 
-    name = Text(min_length=1, max_length=120)
-    slug = serializers.RegexField(r"^[a-z0-9][a-z0-9_.-]{0,63}\Z", required=False)
-    description = Text(required=False, allow_blank=True, max_length=1024)
-    tags = serializers.ListField(child=Text(min_length=1, max_length=64), required=False, max_length=16)
+    name = Name(min_length=1, max_length=120)
+    slug = Text(
+        required=False,
+        max_length=64,
+        validators=[RegexValidator(r"^[a-z0-9][a-z0-9_.-]*\Z", "Must be of a-z, 0-9, and later . _ -")],
+        help_text="Unique among one's skills; made from the name when absent.",
+    )
+    description = Prose(required=False, allow_blank=True, max_length=1024)
+    tags = serializers.ListField(child=Name(min_length=1, max_length=64), required=False, max_length=16)
 
 
 class ProfileFields(Fields):
     """What an identity says of itself."""
 
     handle = Text(required=False, max_length=40, help_text="3 to 32 of a-z, 0-9 and single inner hyphens.")
-    display_name = Text(required=False, allow_blank=True, max_length=120)
-    description = Text(required=False, allow_blank=True, max_length=2048)
+    display_name = Name(required=False, allow_blank=True, max_length=120)
+    description = Prose(required=False, allow_blank=True, max_length=2048)
     skills: Any = serializers.ListSerializer(child=SkillFields(), required=False, max_length=MAX_SKILLS)
     listed = Flag(required=False, help_text="Whether the directory shows me.")
 

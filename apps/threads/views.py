@@ -90,7 +90,7 @@ class Working(APIView):
     @extend_schema(operation_id="threads_working", request=serializers.Working, responses=serializers.Leased)
     def post(self, request: Request, id: str) -> Response:
         """Say that I work on a thread; with a worker's name, take or renew its lease."""
-        given = rest.body(serializers.Working, request)
+        given = rest.body(serializers.Working, request, optional=True)
         actor = actor_of(request)
         leased = actions.work(actor, thread_id(id), **given)
         return Response(

@@ -134,7 +134,6 @@ def test_other_methods(cast: Cast) -> None:
 BAD_BODIES: list[Any] = [
     [],
     "text",
-    None,
     {},
     {"to": None},
     {"to": 1234567897},
