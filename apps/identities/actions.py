@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,6 +24,7 @@ from apps.identities.queries import POLICIES, Own
 
 MAX_SKILLS = 32
 _DRAWS = 20
+_KEY = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,38 +43,44 @@ def register(address: str, *, kind: str, public_key: str | None = None, **fields
     """Make an identity with an account of its own and a token with every scope.
 
     `fields` are those of `update`. With a `public_key` (32 bytes of Ed25519, base64url) that was registered
-    before, nothing is written and that identity is returned. Raises invalid, handle_taken, rate_limited.
+    before, nothing is written and that identity is returned. Raises invalid, handle_taken, key_taken,
+    rate_limited.
     """
     limits.hit("register", address)
     key = None if public_key is None else read_key(public_key)
     if key is not None and (known := _known(key)) is not None:
-        return Registered(queries.own(known), None, duplicate=True)
+        return known
     try:
         with db.write():
             identity = make(kind, **fields)
             if key is not None:
                 Key.objects.create(identity=identity, purpose=Key.Purpose.SIGN, public=key)
             token = mint(identity, "first")
-    except IntegrityError:
-        # Somebody registered the same key meanwhile; every other conflict is settled inside.
-        known = None if key is None else _known(key)
-        if known is None:
+    except (IntegrityError, DomainError):
+        # The same call at the same moment may have taken the key, or the handle first.
+        if key is None or (known := _known(key)) is None:
             raise
-        return Registered(queries.own(known), None, duplicate=True)
+        return known
     return Registered(queries.own(identity.number), token, duplicate=False)
 
 
-def _known(key: bytes) -> int | None:
-    return Key.objects.filter(public=key).values_list("identity", flat=True).first()
+def _known(key: bytes) -> Registered | None:
+    """What an earlier registration with this key made. Raises key_taken when the key is good for nobody now."""
+    found = Key.objects.select_related("identity").filter(public=key).first()
+    if found is None:
+        return None
+    gone = found.identity.deleted_at or found.identity.suspended_at
+    if gone or found.retired_at or found.purpose != Key.Purpose.SIGN:
+        raise DomainError(
+            Code.KEY_TAKEN, "This public key was used before.", field="public_key", next="Make a new key."
+        )
+    return Registered(queries.own(found.identity_id), None, duplicate=True)
 
 
 def read_key(text: str) -> bytes:
     """The bytes of a public key. Raises invalid unless it is a point that keys may be (RFC 8032 §5.1.3)."""
-    try:
-        key = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        key = b""
-    if len(key) != 32 or not crypto_core_ed25519_is_valid_point(key):
+    key = base64.urlsafe_b64decode(f"{text}=") if _KEY.fullmatch(text) else b""
+    if not key or not crypto_core_ed25519_is_valid_point(key):
         raise invalid("public_key", "Must be an Ed25519 public key: 32 bytes, base64url without padding.")
     return key
 
@@ -152,25 +160,37 @@ def _change(identity: Identity, fields: dict[str, Any]) -> None:
 def _replace_skills(identity: Identity, skills: list[dict[str, Any]]) -> None:
     if len(skills) > MAX_SKILLS:
         raise invalid("skills", f"An identity has at most {MAX_SKILLS} skills.")
-    slugs: set[str] = set()
-    rows = []
-    for place, skill in enumerate(skills):
-        slug = skill.get("slug") or slugify(skill["name"])[:64] or f"skill-{place + 1}"
-        if slug in slugs:
-            raise invalid(f"skills[{place}].slug", f"Two skills are named {slug!r}.")
-        slugs.add(slug)
-        rows.append(
-            Skill(
-                identity=identity,
-                slug=slug,
-                name=skill["name"],
-                description=skill.get("description", ""),
-                tags=skill.get("tags", []),
-                position=place,
-            )
+    rows = [
+        Skill(
+            identity=identity,
+            slug=slug,
+            name=skill["name"],
+            description=skill.get("description", ""),
+            tags=list(dict.fromkeys(skill.get("tags", []))),
+            position=place,
         )
+        for place, (skill, slug) in enumerate(zip(skills, _slugs(skills), strict=True))
+    ]
     identity.skills.all().delete()
     Skill.objects.bulk_create(rows)
+
+
+def _slugs(skills: list[dict[str, Any]]) -> list[str]:
+    """Each skill's slug: the given ones as they are, the others made from names. Raises invalid for a second."""
+    taken: set[str] = set()
+    for place, skill in enumerate(skills):
+        if (given := skill.get("slug")) in taken:
+            raise invalid(f"skills[{place}].slug", f"Two skills have the slug {given}.")
+        if given:
+            taken.add(given)
+    slugs = []
+    for skill in skills:
+        stem = slugify(skill["name"])[:60].strip("-_") or "skill"
+        tries = (stem if count == 1 else f"{stem}-{count}" for count in itertools.count(1))
+        slug = skill.get("slug") or next(one for one in tries if one not in taken)
+        taken.add(slug)
+        slugs.append(slug)
+    return slugs
 
 
 def _save(identity: Identity) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.db import IntegrityError
+
 from apps.core import db
 from apps.core.actor import SCOPES
 from apps.core.errors import DomainError
@@ -15,6 +17,13 @@ def relayger_token(kept: str | None) -> str:
     """A token of @relayger, which is made when it is not there: `kept` while that is good, else a new one."""
     if kept is not None and _good(kept):
         return kept
+    try:
+        return _mint()
+    except IntegrityError:
+        return _mint()  # another process made it at the same moment
+
+
+def _mint() -> str:
     with db.write():
         identity = Identity.objects.filter(pk=numbers.RELAYGER).first() or _make()
         return actions.mint(identity, _TOKEN_NAME, SCOPES)
