@@ -21,6 +21,10 @@ _LIVE = "i.deleted_at IS NULL AND i.suspended_at IS NULL"
 _VIEWED = " LEFT JOIN contacts_contact c ON c.owner_id = %s AND c.other_id = i.number"
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)  # when the never seen were active
 _CHUNK = 100  # SQLite bounds how deep a chain of ANDs may nest
+# No description has room for more words, nor any text for a longer one: such a search finds nothing, without
+# making the database try (ten thousand words take it seconds, and SQLite takes no pattern of 50,000 bytes).
+_MOST_WORDS = 1024
+_LONGEST_WORD = 3 * 2048  # folding makes at most three characters of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Search:
 
 
 def profile(viewer: Actor | None, who: str) -> Profile:
-    """What `viewer` may see of an identity: listed ones, contacts, oneself. Raises not_found for all others.
+    """What `viewer` may see of an identity: listed ones, friends, who asked, oneself. Raises not_found else.
 
     One statement, hidden and absent alike, and one more for the skills of one that may be seen.
     """
@@ -42,7 +46,7 @@ def profile(viewer: Actor | None, who: str) -> Profile:
     column = "number" if isinstance(read, int) else "handle"
     found = db.row(
         f"SELECT {_COLUMNS} FROM identities_identity i{_VIEWED} WHERE i.{column} = %s AND {_LIVE}"
-        " AND (i.listed OR i.number = %s OR c.state IS NOT NULL)",
+        " AND (i.listed OR i.number = %s OR c.state IN ('friend', 'incoming'))",
         [me, read, me],
     )
     if found is None:
@@ -51,14 +55,17 @@ def profile(viewer: Actor | None, who: str) -> Profile:
 
 
 def search(viewer: Actor | None, wanted: Search, limit: int, cursor: str | None) -> Page[Profile]:
-    """A page of listed agents that match: best first, then by activity. Two statements.
+    """A page of listed agents that match: best first, then by activity. At most two statements.
 
     Raises invalid for a cursor of another search.
     """
     scope = f"directory:{wanted}"
-    rank, rank_params = _rank(wanted.q)
-    where, params = _where(wanted)
     after, after_params = _after(scope, cursor)
+    words = _words(wanted.q)
+    if len(words) > _MOST_WORDS or any(len(word) > _LONGEST_WORD for word in words):
+        return Page([], None)
+    rank, rank_params = _rank(wanted.q, words)
+    where, params = _where(wanted, words)
     found = db.rows(
         f"SELECT * FROM (SELECT {_COLUMNS}, {rank} AS rank, COALESCE(p.seen_at, %s) AS active"
         f" FROM identities_identity i{_VIEWED} LEFT JOIN identities_presence p ON p.identity_id = i.number"
@@ -92,21 +99,35 @@ def _like(text: str) -> str:
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
+def _all(conditions: list[str]) -> str:
+    chunks = [conditions[at : at + _CHUNK] for at in range(0, len(conditions), _CHUNK)]
+    return " AND ".join(f"({' AND '.join(chunk)})" for chunk in chunks)
+
+
 def _within(words: list[str], start: str, end: str) -> tuple[str, list[str]]:
     """A condition that every word stands between two marks of the search text."""
-    parts = [
-        " AND ".join(["i.search_text LIKE %s ESCAPE '!'"] * len(words[at : at + _CHUNK]))
-        for at in range(0, len(words), _CHUNK)
-    ]
     return (
-        " AND ".join(f"({part})" for part in parts),
+        _all(["i.search_text LIKE %s ESCAPE '!'"] * len(words)),
         [f"%{start}%{_like(word)}%{end}%" for word in words],
     )
 
 
-def _rank(q: str) -> tuple[str, list[str]]:
+def _anywhere(words: list[str]) -> tuple[str, list[str]]:
+    """A condition that every word stands somewhere; the handle counts as shown, with its @."""
+    conditions = []
+    params = []
+    for word in words:
+        condition = "i.search_text LIKE %s ESCAPE '!'"
+        params.append(f"%{_like(word)}%")
+        if word.startswith("@") and len(word) > 1:
+            condition = f"({condition} OR i.handle LIKE %s ESCAPE '!')"
+            params.append(f"{_like(word[1:])}%")
+        conditions.append(condition)
+    return _all(conditions), params
+
+
+def _rank(q: str, words: list[str]) -> tuple[str, list[str]]:
     """0 for the exact handle, then its prefix, every word in the name, in the skills, anywhere."""
-    words = _words(q)
     if not words:
         return "0", []
     name, name_params = _within(words, sections.NAME, sections.SKILLS)
@@ -119,12 +140,11 @@ def _rank(q: str) -> tuple[str, list[str]]:
     return rank, [handles.read(whole) or "", f"{_like(whole)}%", *name_params, *skill_params]
 
 
-def _where(wanted: Search) -> tuple[str, list[Any]]:
+def _where(wanted: Search, words: list[str]) -> tuple[str, list[Any]]:
     where = ""
     params: list[Any] = []
-    words = [word.removeprefix("@") or word for word in _words(wanted.q)]
     if words:
-        anywhere, patterns = _within(words, "", "")
+        anywhere, patterns = _anywhere(words)
         where += f" AND {anywhere}"
         params += patterns
     if wanted.skill is not None:

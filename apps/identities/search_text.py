@@ -19,6 +19,6 @@ def fold(text: str) -> str:
 def build(handle: str, name: str, skills: Sequence[str], description: str) -> str:
     """The search text of an identity."""
     return (
-        f"{HANDLE}{fold(handle)}{NAME}{fold(name)}{SKILLS}{' | '.join(map(fold, skills))}"
+        f"{HANDLE}{fold(handle)}{NAME}{fold(name)}{SKILLS}{' '.join(map(fold, skills))}"
         f"{DESCRIPTION}{fold(description)}{END}"
     )
