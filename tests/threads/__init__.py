@@ -1,0 +1,1 @@
+"""Threads: their states, leases, repeats and races, and `/v1/threads`."""
