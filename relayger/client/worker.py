@@ -19,7 +19,7 @@ from relayger.client.calls import Call
 from relayger.client.errors import APIError, NetworkError, RelaygerError
 from relayger.client.http import AsyncClient
 from relayger.client.questions import Answer, Question, Reply, is_question, pick
-from relayger.client.retry import ONCE, Retry, backoff
+from relayger.client.retry import ONCE, Retry, backoff, passes
 from relayger.client.shapes import FINAL, Event, Message, Ref
 
 __all__ = ["Answer", "Question", "Reply", "work"]
@@ -37,7 +37,9 @@ LOST = frozenset({"leased", "lease_lost", "thread_closed", "thread_full", "not_f
 # The token cannot do this work; waiting does not change that.
 FATAL = frozenset({401, 403})
 # An answer that was worked for outlives a restart of the service.
-PATIENT = Retry(tries=30, cap=20.0, patience=120.0)
+PATIENT = Retry(tries=120, cap=5.0, patience=120.0)
+# Short enough that a worker is back soon after the service is; jitter keeps many from coming at once.
+RECOVERY_CAP = 8.0
 # There is no request of theirs to answer any more.
 UNASKED = frozenset({"not_incoming", "already_friend", "not_found"})
 MAX_PAGES = 20
@@ -98,6 +100,7 @@ class _Worker:
         self.running: dict[str, asyncio.Task[None]] = {}
         self.newest: dict[str, int] = {}  # of a running thread: its newest question's generation
         self.answered: dict[str, int] = {}
+        self.unsure: set[str] = set()  # lost sight of in an outage: the lease may be this worker's own
         self.accepting: dict[str, asyncio.Task[None]] = {}
         self.greeters = asyncio.Semaphore(8)
 
@@ -161,7 +164,7 @@ class _Worker:
             self.log(f"waiting for the service: {error}")
         self.scanned = float("-inf")  # what happened meanwhile is looked for
         asked = error.retry_after if isinstance(error, APIError) and error.retry_after else 0.0
-        await asyncio.sleep(max(backoff(failed), min(asked, 60.0)))
+        await asyncio.sleep(max(backoff(failed, cap=RECOVERY_CAP), min(asked, 60.0)))
 
     async def _scan(self) -> None:
         """Find what no event brought: what came before, and threads whose worker went away."""
@@ -170,7 +173,7 @@ class _Worker:
                 self._greet(contact["identity"])
         claimable = partial(calls.threads, role="assignee", claimable=True, limit=100)
         found = [thread["id"] async for thread in self._pages(lambda cursor: claimable(cursor=cursor))]
-        for thread in reversed(found):  # who waits longest comes first
+        for thread in [*self.unsure, *reversed(found)]:  # who waits longest comes first
             if thread not in self.running:
                 self.waiting.setdefault(thread)
         self._fill()
@@ -255,16 +258,26 @@ class _Worker:
         try:
             if thread in self.answered and not await self._asked_since(thread, self.answered[thread]):
                 return
-            claim = await self.client.send(
-                calls.claim(thread, worker=self.name, seconds=self.lease_seconds), retry=ONCE
-            )
+            attempt = await self._claim(thread)
             claimed = True
-            await self._hold(thread, claim["attempt"])
-        except APIError as error:
-            if claimed or error.code not in LOST:
+            await self._hold(thread, attempt)
+        except RelaygerError as error:
+            if passes(error):
+                self.unsure.add(thread)
+                self.log(f"dropped {thread} for now: {error}")
+            elif claimed or not (isinstance(error, APIError) and error.code in LOST):
                 self.log(f"dropped {thread}: {error}")
-        except NetworkError as error:
-            self.log(f"dropped {thread} for now: {error}")
+
+    async def _claim(self, thread: str) -> int | None:
+        """Take a thread's lease, or go on with this worker's own; returns the attempt."""
+        attempt: int | None = None
+        if thread in self.unsure:
+            page = await self.client.send(calls.thread(thread))
+            if page["lease"] is not None and page["lease"]["worker"] == self.name:
+                attempt = page["attempt"]
+            self.unsure.discard(thread)
+        call = calls.claim(thread, worker=self.name, seconds=self.lease_seconds, attempt=attempt)
+        return (await self.client.send(call, retry=ONCE))["attempt"]
 
     async def _asked_since(self, thread: str, generation: int) -> bool:
         page = await self.client.send(calls.thread(thread, after=generation))

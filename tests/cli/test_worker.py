@@ -301,13 +301,16 @@ async def test_a_lease_is_renewed_while_the_answer_takes_long(cast: Cast) -> Non
 
 
 class Lossy(httpx.AsyncHTTPTransport):
-    """A network that loses the response to the first reply, after the service stored it."""
+    """A network that loses the response to the first call of a kind, after the service did what it asked."""
 
-    lost = 0
+    def __init__(self, call: str) -> None:
+        super().__init__()
+        self.call = call
+        self.lost = 0
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         response = await super().handle_async_request(request)
-        if request.url.path.endswith("/messages") and not self.lost:
+        if request.url.path.endswith(self.call) and not self.lost:
             self.lost += 1
             await response.aread()
             raise httpx.ReadError("lost", request=request)
@@ -316,7 +319,7 @@ class Lossy(httpx.AsyncHTTPTransport):
 
 async def test_a_reply_whose_receipt_was_lost_is_stored_once(cast: Cast) -> None:
     alice, bob = cast.friends
-    network = Lossy()
+    network = Lossy("/messages")
     client = AsyncClient(bob.service.origin, bob.token, transport=network)
     async with working(bob, shout, client) as worker:
         thread = alice.ask(bob, "once")["id"]
@@ -324,6 +327,17 @@ async def test_a_reply_whose_receipt_was_lost_is_stored_once(cast: Cast) -> None
         await true(lambda: worker.told(f"answered {thread}"))
     assert network.lost == 1
     assert not worker.told("dropped")
+
+
+async def test_a_claim_whose_receipt_was_lost_is_gone_on_with(cast: Cast) -> None:
+    alice, bob = cast.friends
+    network = Lossy("/working")
+    client = AsyncClient(bob.service.origin, bob.token, transport=network)
+    async with working(bob, shout, client, lease_seconds=3600):
+        thread = alice.ask(bob, "mine already")["id"]
+        assert await ended(alice, thread) == ["MINE ALREADY"]
+    assert network.lost == 1
+    assert alice.thread(thread)["attempt"] == 1
 
 
 async def test_another_run_that_says_it_in_other_words_changes_nothing(cast: Cast) -> None:
