@@ -33,8 +33,7 @@ SendMessage immediate is unequal work, both ways. Relayger authenticates, applie
 The stream is unequal too: a worker in another process takes a lease and answers at Relayger, the SDK's agent answers
  in its own process. Relayed is the equal pair: there the SDK's executor hands the question to an agent that polls.
 Not a stream, the SDK's agent completes in one event, its cheapest way; a stream is three events at both.
-From sending: between the answerer's sending and the waiter's first byte, so from before the commit. From acceptance:
- between the 201's arrival and that byte, so from after the commit. The delay from the commit lies between the two."""
+A delay from the commit is from the first instruction after the answer's COMMIT to the waiter's first byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +93,8 @@ async def _cast(port: int, clients: int) -> tuple[Someone, Someone, list[str | N
     return working, silent, [asker.token for asker in askers]
 
 
-def rows(stage: Stage, clients: int, pool: int) -> tuple[list[Row], int]:
-    """Start everything; returns the table's rows, the ones that leave answered tasks first, and our port."""
+def rows(stage: Stage, clients: int, pool: int) -> list[Row]:
+    """Start everything; returns the table's rows, the ones that leave answered tasks first."""
     service, port = stage.service()
     peer, peer_port = stage.peer(pool)
     working, silent, tokens = uvloop.run(_cast(port, clients))
@@ -114,7 +113,7 @@ def rows(stage: Stage, clients: int, pool: int) -> tuple[list[Row], int]:
         Row("SendMessage returnImmediately", ours("send", silent), theirs("send", "/echo")),
         Row("GetTask", ours("get", working), theirs("get", "/echo")),
         Row("SendStreamingMessage", ours("stream", working), theirs("stream", "/echo")),
-    ], port
+    ]
 
 
 def compare(run: Run, table: list[Row], rounds: int) -> None:
@@ -161,9 +160,10 @@ def _run(stage: Stage, options: argparse.Namespace) -> None:
         f"Python {platform.python_version()}, {os.cpu_count()} cores, load before {os.getloadavg()[0]:.1f}\n"
         f"{options.clients} clients, medians of {options.rounds} rounds of {options.seconds:g} s\n"
     )
-    table, port = rows(stage, options.clients, options.pool)
-    compare(Run(stage.load(), options.seconds), table, options.rounds)
-    other = stage.service()[1] if stage.redis is not None else None
+    compare(Run(stage.load(), options.seconds), rows(stage, options.clients, options.pool), options.rounds)
+    stage.clear()
+    port = stage.service(observed=True)[1]
+    other = stage.service(observed=True)[1] if stage.redis is not None else None
     measured = uvloop.run(latency.measure(port, other, stage.redis, options.waiters, options.samples))
     print(f"\nOne waiter among {options.waiters} idle ones, {options.samples} answers of each kind")
     print(f"{report.waking(measured)}\n\n{NOTES}")

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from benchmarks import people
 from benchmarks.calls import Caller
+from benchmarks.observed import PATH
 from benchmarks.people import Someone
 from benchmarks.wire import BenchmarkError, Connection, Reply, bearer, fetch, request
 
@@ -24,14 +25,10 @@ Ask = Callable[[], Awaitable[tuple[str, asyncio.Future[Reply]]]]
 
 @dataclass
 class Delays:
-    """Seconds to the waiter's first byte: after the answer was sent, and after its acceptance came back.
+    """Seconds to the waiter's first byte, since the answer's commit and since its sending."""
 
-    The commit lies between the two, so that the delay from it does, too. The second may be below zero: the
-    waiter's byte is often on its way before the answerer's.
-    """
-
+    commit: list[float] = field(default_factory=list)
     sent: list[float] = field(default_factory=list)
-    accepted: list[float] = field(default_factory=list)
 
 
 class Scene:
@@ -112,8 +109,14 @@ class Scene:
         accepted, answer = await asyncio.gather(self.answering.start(data), coming)
         if accepted.status != 201 or answer.status != 200 or b"Like this." not in answer.body:
             raise BenchmarkError(f"{accepted.status} {accepted.body!r}, {answer.status} {answer.body!r}")
+        delays.commit.append(answer.first - await self._commit(thread))
         delays.sent.append(answer.first - started)
-        delays.accepted.append(answer.first - accepted.first)
+
+    async def _commit(self, thread: str) -> float:
+        """When the last commit that woke the thread's waiters was."""
+        commits = await fetch(self.answering, "GET", PATH)
+        topic = f"thread:{thread.removeprefix('thr_')}"
+        return max(float(at) for at, topics in commits if topic in topics)
 
 
 async def _again(connection: Connection, data: bytes) -> None:

@@ -8,7 +8,8 @@ from statistics import median
 
 from benchmarks.latency import Delays
 
-WIDTH = 40
+WIDTH = 31  # of the first column of the table of calls
+DEEP = 70  # and of the table of delays
 
 
 @dataclass
@@ -58,15 +59,15 @@ def row(name: str, ours: Figures, theirs: Figures) -> str:
 
 def waking(measured: dict[str, list[float] | Delays]) -> str:
     """The table of delays, in milliseconds."""
-    lines = [f"{'':48}  {'median ms':>10} {'p99 ms':>8}"]
+    lines = [f"{'':{DEEP}}  {'median ms':>10} {'p99 ms':>8}"]
     for name, values in measured.items():
         if isinstance(values, Delays):
-            lines.append(_delay(f"{name}: from sending", values.sent))
-            lines.append(_delay("  from acceptance", values.accepted))
+            lines.append(_delay(f"{name}, from the commit", values.commit))
+            lines.append(_delay("  from the answer's sending", values.sent))
         else:
             lines.append(_delay(name, values))
     return "\n".join(lines)
 
 
 def _delay(name: str, values: list[float]) -> str:
-    return f"{name:62}  {median(values) * 1e3:10.3f} {percentile(values, 99) * 1e3:8.3f}"
+    return f"{name:{DEEP}}  {median(values) * 1e3:10.3f} {percentile(values, 99) * 1e3:8.3f}"

@@ -129,21 +129,22 @@ class Stage(ExitStack):
         self._why = "as asked" if embedded else deployment.unreachable()
         self.folder = Path(tempfile.mkdtemp(prefix="relayger-bench-"))
         self.callback(shutil.rmtree, self.folder, ignore_errors=True)
+        self._processes: list[Process] = []
         self._settings = {
             **UNLIMITED,
             "RELAYGER_VAR": str(self.folder / "var"),
-            "SECRET_KEY": secrets.token_urlsafe(48),
         }
-        self._processes: list[Process] = []
         self.redis: str | None = None
         if self._why is None:
             deployment.drop_leftovers()
             number = deployment.lease_redis()
             self.callback(deployment.release_redis, number)
             self.redis = deployment.redis_url(number)
+            self._database("peer")
             database = self._database("bench")
             deployment.migrate(database)
-            self._settings |= {"DATABASE_URL": deployment.database_url(database), "REDIS_URL": self.redis}
+            self._settings |= deployment.settings(database, number)
+        self.callback(self.clear)  # last, so that it is first: databases are dropped when nobody uses them
 
     @property
     def storage(self) -> str:
@@ -162,20 +163,25 @@ class Stage(ExitStack):
         """Start a Python module of ours; it ends with the stage."""
         log = self.folder / f"{name}-{secrets.token_hex(4)}.log"
         process = Process(name, [sys.executable, "-m", *command], environment or {}, log)
-        self.callback(process.stop)
         self._processes.append(process)
         return process
+
+    def clear(self) -> None:
+        """Stop all programs, the last started first."""
+        while self._processes:
+            self._processes.pop().stop()
 
     def explain(self, error: BenchmarkError) -> str:
         """The error with what it may come from: the last words of programs that ended."""
         ended = [process.failure() for process in self._processes if not process.running]
         return "\n".join(map(str, [error, *ended]))
 
-    def service(self) -> tuple[Process, int]:
+    def service(self, *, observed: bool = False) -> tuple[Process, int]:
         """One more process of the service, on the run's database; returns it and its port."""
         port = free_port()
         origin = {"RELAYGER_ORIGIN": f"http://127.0.0.1:{port}"}
-        command = ["relayger.cli", "serve", "--port", str(port), "--no-agent"]
+        command = ["benchmarks.observed"] if observed else ["relayger.cli", "serve", "--no-agent"]
+        command += ["--port", str(port)]
         process = self.start("relayger", *command, environment=self._settings | origin)
         process.listening(port)
         return process, port
@@ -184,7 +190,7 @@ class Stage(ExitStack):
         """The official SDK's server with a database of its own; returns it and its port."""
         port = free_port()
         if self._why is None:
-            url = deployment.database_url(self._database("peer"))
+            url = deployment.database_url(deployment.name("peer"))
             url = url.replace("postgresql://", "postgresql+asyncpg://", 1)
         else:
             url = f"sqlite+aiosqlite:///{self.folder / 'peer.sqlite3'}"
