@@ -11,7 +11,7 @@ import pytest
 from apps.core.actor import Actor
 from apps.threads import actions
 from apps.threads.actions import MAX_MESSAGES, SETTABLE
-from tests.contacts.world import news, person, refusal
+from tests.contacts.world import befriend, news, person, refusal
 from tests.threads.world import (
     ALL_STATES,
     FINAL,
@@ -196,8 +196,6 @@ def test_a_context_is_kept_as_given_or_made() -> None:
 
 def test_hops_count_up_to_their_limit(settings: Any) -> None:
     people = [person() for _ in range(2)]
-    from tests.contacts.world import befriend
-
     befriend(*people)
     above = None
     for hop in range(settings.RELAYGER.max_hops + 1):
@@ -212,10 +210,10 @@ def test_hops_count_up_to_their_limit(settings: Any) -> None:
 def test_a_parent_is_a_thread_assigned_to_me() -> None:
     asker, assignee = friends()
     thread = ask(asker, assignee).id
-    for actor, other in ((asker, assignee), (person(), None)):
-        if other is None:
-            continue
-        error = refusal(lambda actor=actor, other=other: ask(actor, other, parent=thread))
+    stranger = person()
+    befriend(stranger, assignee)
+    for actor in (asker, stranger):
+        error = refusal(lambda actor=actor: ask(actor, assignee, parent=thread))
         assert (error.code, error.field) == ("invalid", "parent")
     assert ask(assignee, asker, parent=thread).hops == 1
 
