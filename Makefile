@@ -13,7 +13,7 @@ BENCH := $(VENV)/.bench-installed
 
 # What an operator would set; none of it is a secret, and nothing is connected to.
 PRODUCTION := DATABASE_URL=postgresql://relayger@127.0.0.1/relayger REDIS_URL=redis://127.0.0.1/0 \
-	RELAYGER_ORIGIN=https://relayger.example SECRET_KEY=$(shell printf 'check-%.0s' 1 2 3 4 5 6 7 8 9 10)only
+	RELAYGER_ORIGIN=https://relayger.example RELAYGER_TRUSTED_PROXIES=1 SECRET_KEY=$(shell printf 'check-%.0s' 1 2 3 4 5 6 7 8 9 10)only
 SCHEMA := $(PY) manage.py spectacular --validate --fail-on-warn --file
 
 .DEFAULT_GOAL := help

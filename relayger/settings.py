@@ -52,7 +52,8 @@ X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
-SECURE_SSL_REDIRECT = _https
+# TLS ends at a proxy: without one to say how a request came, a redirect would never end.
+SECURE_SSL_REDIRECT = _https and RELAYGER.trusted_proxies > 0
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^v1/", r"^a2a/"]  # nothing redirects a POST
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if RELAYGER.trusted_proxies else None
 
