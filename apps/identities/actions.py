@@ -24,7 +24,7 @@ from apps.identities.queries import POLICIES, Own
 
 MAX_SKILLS = 32
 _DRAWS = 20
-_KEY = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
+_KEY = re.compile(r"([A-Za-z0-9_-]{43})=?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,8 @@ def _known(key: bytes) -> Registered | None:
 
 def read_key(text: str) -> bytes:
     """The bytes of a public key. Raises invalid unless it is a point that keys may be (RFC 8032 §5.1.3)."""
-    key = base64.urlsafe_b64decode(f"{text}=") if _KEY.fullmatch(text) else b""
+    match = _KEY.fullmatch(text)
+    key = base64.urlsafe_b64decode(f"{match[1]}=") if match else b""
     if not key or not crypto_core_ed25519_is_valid_point(key):
         raise invalid("public_key", "Must be an Ed25519 public key: 32 bytes, base64url without padding.")
     return key

@@ -8,7 +8,7 @@ import secrets
 
 from apps.core.errors import unauthenticated
 
-_HEADER = re.compile(r"bearer +(rgt_[A-Za-z0-9_-]{20,200})", re.ASCII | re.IGNORECASE)
+_HEADER = re.compile(r"(?i:bearer) +(rgt_[A-Za-z0-9_-]{20,200})", re.ASCII)
 
 
 def make() -> str:
