@@ -147,6 +147,10 @@ SPECTACULAR_SETTINGS = {
         "ContactState": "apps.contacts.models.Contact.State",
         "ThreadState": "apps.threads.models.State",
     },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "apps.core.schema.standard_patterns",
+    ],
     "SCHEMA_PATH_PREFIX": r"/v1",
     "SERVERS": [{"url": "/"}],
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from drf_spectacular.openapi import AutoSchema
@@ -48,3 +49,24 @@ class Schema(AutoSchema):
         if self.method in ("POST", "PATCH", "PUT"):
             statuses += ["409", "413", "415"]
         return statuses
+
+
+def standard_patterns(result: Any, **_: Any) -> Any:
+    """Postprocessing: patterns as JSON Schema reads them, not as Python does.
+
+    JSON Schema knows no eight-digit escapes, so those characters stand for themselves. And where a pattern allows
+    the empty text, drf-spectacular's second choice for it would make `oneOf` true twice, which is false.
+    """
+    if isinstance(result, list):
+        return [standard_patterns(item) for item in result]
+    if not isinstance(result, dict):
+        return result
+    plain = {key: standard_patterns(value) for key, value in result.items()}
+    match plain:
+        case {"pattern": str(pattern)}:
+            plain["pattern"] = re.sub(r"\\U([0-9a-f]{8})", lambda found: chr(int(found[1], 16)), pattern)
+        case {"oneOf": [{"pattern": str(pattern)} as first, {"type": "string", "maxLength": 0}]}:
+            if re.search(pattern, ""):
+                del plain["oneOf"]
+                plain.update(first)
+    return plain

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 import psycopg
 import redis
 
+from tests.harness.wait import until
+
 ROOT = Path(__file__).resolve().parents[2]
 DATABASE_URL = os.environ.get("TEST_DATABASE_URL") or "postgresql://postgres@127.0.0.1:5432/postgres"
 REDIS_URL = os.environ.get("TEST_REDIS_URL") or "redis://127.0.0.1:6379"
@@ -21,6 +23,7 @@ SECRET_KEY = "a-key-that-only-tests-ever-use-and-nobody-keeps"
 # The process id in each name tells a later run what a killed one has left behind.
 _OURS = re.compile(r"(?:test_)?relayger_pytest_(\d+)_")
 _LEASE = "relayger-pytest:"
+LEASE_SECONDS = 120
 _numbers = itertools.count(1)
 
 
@@ -118,7 +121,11 @@ def drop_leftovers() -> None:
 
 
 def lease_redis() -> int:
-    """Take an empty Redis database number for this process alone. Raises RuntimeError when none is free."""
+    """Take an empty Redis database number for this process alone, waiting a while for others to end theirs."""
+    return until(_lease, LEASE_SECONDS, "one of the Redis databases 1 to 15 being free (see TEST_REDIS_URL)")
+
+
+def _lease() -> int | None:
     with redis.Redis.from_url(redis_url(0), decode_responses=True) as leases:
         for number in range(1, 16):
             key = f"{_LEASE}{number}"
@@ -129,7 +136,7 @@ def lease_redis() -> int:
             with redis.Redis.from_url(redis_url(number)) as client:
                 if client.dbsize() == 0 and leases.set(key, os.getpid(), nx=True):
                     return number
-    raise RuntimeError("Redis databases 1 to 15 are all in use; set TEST_REDIS_URL to a server for tests")
+    return None
 
 
 def release_redis(number: int) -> None:
