@@ -41,21 +41,10 @@ $(VENV)/.made:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(SERVER): requirements/server.txt pyproject.toml | $(VENV)/.made
-	@echo "Installing requirements/server.txt"
-	@$(PIP) install --require-hashes -r requirements/server.txt
+$(SERVER) $(DEV) $(BENCH): $(VENV)/.%-installed: requirements/%.txt pyproject.toml | $(VENV)/.made
+	@echo "Installing $<"
+	@$(PIP) install --require-hashes -r $<
 	@$(PIP) install --no-deps --no-build-isolation --editable .
-	@touch $@
-
-$(DEV): requirements/dev.txt pyproject.toml | $(VENV)/.made
-	@echo "Installing requirements/dev.txt"
-	@$(PIP) install --require-hashes -r requirements/dev.txt
-	@$(PIP) install --no-deps --no-build-isolation --editable .
-	@touch $@
-
-$(BENCH): requirements/bench.txt | $(DEV)
-	@echo "Installing requirements/bench.txt"
-	@$(PIP) install --require-hashes -r requirements/bench.txt
 	@touch $@
 
 test: $(DEV)  ## Run the tests: embedded always, PostgreSQL + Redis too when they answer (TEST_SETUP, ARGS)
