@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -73,7 +74,7 @@ def test_below_the_floor(reader: Actor) -> None:
 def test_above_the_head(reader: Actor) -> None:
     tell(reader, ACCEPTED)
     for after in (2, 2**63 - 1):
-        error = refusal(lambda after=after: read(reader, after))
+        error = refusal(partial(read, reader, after))
         assert (error.code, error.status, error.field) == ("invalid", 400, "after")
 
 

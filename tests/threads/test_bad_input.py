@@ -80,22 +80,22 @@ ASK: list[tuple[dict[str, Any], str]] = [
     ({"text": "x", "parent": "thr_" + "٠" * 32}, "parent"),
     ({"text": "x", "state": "answered"}, "state"),
 ]
+NO_STATES: list[Any] = ["", None, 1, [], {}, "open", "canceled", "expired", "ANSWERED", "answered "]
+NO_ATTEMPTS: list[Any] = [0, -1, 1.5, "1", True, None, [], "١"]
+NO_MESSAGES: list[Any] = ["", 1, None, "msg_", "thr_" + "0" * 32, "msg_" + "0" * 32]
+NO_FLAGS: list[Any] = ["true", 1, 0, None, []]
 SAY: list[tuple[dict[str, Any], str]] = [
-    *(
-        ({"text": "x", "state": state}, "state")
-        for state in ("", None, 1, [], {}, "open", "canceled", "expired", "ANSWERED", "answered ")
-    ),
-    *(({"text": "x", "attempt": attempt}, "attempt") for attempt in (0, -1, 1.5, "1", True, None, [], "١")),
-    *(({"text": "x", "of": of}, "of") for of in ("", 1, None, "msg_", "thr_" + "0" * 32, "msg_" + "0" * 32)),
-    *(({"text": "x", "last": last}, "last") for last in ("true", 1, 0, None, [])),
+    *(({"text": "x", "state": state}, "state") for state in NO_STATES),
+    *(({"text": "x", "attempt": attempt}, "attempt") for attempt in NO_ATTEMPTS),
+    *(({"text": "x", "of": of}, "of") for of in NO_MESSAGES),
+    *(({"text": "x", "last": last}, "last") for last in NO_FLAGS),
     ({"text": "x", "to": "1234567897"}, "to"),
 ]
+NO_NAMES: list[Any] = ["", None, 1, [], {}, "x" * 121]
+NO_SECONDS: list[Any] = [0, -1, 3601, 1.5, "60", True, None, [], 2**63]
 WORK: list[tuple[Any, str | None]] = [
-    *(({"worker": worker}, "worker") for worker in ("", None, 1, [], {}, "x" * 121)),
-    *(
-        ({"worker": "w", "seconds": seconds}, "seconds")
-        for seconds in (0, -1, 3601, 1.5, "60", True, None, [], 2**63)
-    ),
+    *(({"worker": worker}, "worker") for worker in NO_NAMES),
+    *(({"worker": "w", "seconds": seconds}, "seconds") for seconds in NO_SECONDS),
     *(({"worker": "w", "attempt": attempt}, "attempt") for attempt in (0, -1, "1", True, None, 1.5)),
     ({"state": "working"}, "state"),
     ([], None),
@@ -322,7 +322,7 @@ def test_idempotency_headers(stage: Stage, key: bytes) -> None:
     answer = stage.alice.post(
         "/v1/threads",
         json={"to": stage.bob.number, "text": "x"},
-        headers=[(b"Idempotency-Key", key)],  # type: ignore[arg-type]
+        headers=[(b"Idempotency-Key", key)],
     )
     assert (answer.status_code, answer.json()["error"]["field"]) == (400, "Idempotency-Key")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -20,9 +21,10 @@ def test_a_lease_is_one_workers_until_it_lapses() -> None:
     thread = ask(asker, assignee).id
     first = actions.work(assignee, thread, worker="one", seconds=60)
     assert (first.attempt, first.thread.state, first.thread.lease_owner) == (1, "working", "one")
+    assert first.until is not None
     assert first.until == standing(thread).lease_until
     for worker in ("two", "one"):
-        error = refusal(lambda worker=worker: actions.work(assignee, thread, worker=worker))
+        error = refusal(partial(actions.work, assignee, thread, worker=worker))
         assert (error.code, error.extra["until"]) == ("leased", times.show(first.until))
 
     put(thread, lease_until=times.now() - timedelta(seconds=1))
@@ -42,11 +44,7 @@ def test_the_holder_renews_with_its_attempt() -> None:
     assert renewed.until > times.now() + timedelta(seconds=3000)
     assert (news(asker), len(entries(thread))) == (told, made)
     for worker, attempt in (("two", 1), ("one", 2), ("one", 7)):
-        error = refusal(
-            lambda worker=worker, attempt=attempt: actions.work(
-                assignee, thread, worker=worker, attempt=attempt
-            )
-        )
+        error = refusal(partial(actions.work, assignee, thread, worker=worker, attempt=attempt))
         assert error.code == "lease_lost"
 
 

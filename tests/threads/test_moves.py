@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -99,7 +100,7 @@ def test_a_final_state_never_changes(state: str) -> None:
     overdue(thread)
     before, told = standing(thread), (news(asker), news(assignee))
     for actor, act in [*((assignee, act) for act in ACTS), (asker, writes()), (asker, cancels)]:
-        assert refusal(lambda actor=actor, act=act: act(actor, thread)).code == "thread_closed"
+        assert refusal(partial(act, actor, thread)).code == "thread_closed"
     actions.expire_due()
     assert standing(thread) == before
     assert (news(asker), news(assignee)) == told
@@ -114,9 +115,9 @@ def test_what_a_side_may_never_do(state: str) -> None:
     assert refusal(lambda: actions.work(asker, thread)).code == "not_assignee"
     if state in LIVE:
         for fields in ({"state": "answered"}, {"attempt": 1}, {"last": True}, {"of": thread}):
-            assert refusal(lambda fields=fields: say(asker, thread, **fields)).code == "not_assignee"
+            assert refusal(partial(say, asker, thread, **fields)).code == "not_assignee"
         for wanted in ("open", "canceled", "expired", "nonsense"):
-            error = refusal(lambda wanted=wanted: say(assignee, thread, state=wanted))
+            error = refusal(partial(say, assignee, thread, state=wanted))
             assert (error.code, error.field) == ("invalid", "state")
     assert standing(thread).state == state
 
@@ -128,7 +129,7 @@ def test_a_stranger_sees_no_thread_in_any_state(state: str) -> None:
     thread = in_state(asker, assignee, state)
     acts: list[Act] = [writes(), works, cancels]
     for act in acts:
-        assert refusal(lambda act=act: act(stranger, thread)).code == "not_found"
+        assert refusal(partial(act, stranger, thread)).code == "not_found"
 
 
 @pytest.mark.parametrize("state", ALL_STATES)
@@ -180,7 +181,7 @@ def test_a_growing_reply() -> None:
     assert last.thread.state == "answered"
     foreign = entries(other.id)[0].id
     for wrong in (more.id, foreign, other.id):
-        error = refusal(lambda wrong=wrong: say(assignee, other.id, of=wrong))
+        error = refusal(partial(say, assignee, other.id, of=wrong))
         assert (error.code, error.field) == ("invalid", "of")
 
 
@@ -191,7 +192,7 @@ def test_a_context_is_kept_as_given_or_made() -> None:
     made = {ask(asker, assignee).context for _ in range(3)}
     assert len(made) == 3
     for wrong in ("", "x" * 129):
-        assert refusal(lambda wrong=wrong: ask(asker, assignee, context=wrong)).field == "context"
+        assert refusal(partial(ask, asker, assignee, context=wrong)).field == "context"
 
 
 def test_hops_count_up_to_their_limit(settings: Any) -> None:
@@ -213,7 +214,7 @@ def test_a_parent_is_a_thread_assigned_to_me() -> None:
     stranger = person()
     befriend(stranger, assignee)
     for actor in (asker, stranger):
-        error = refusal(lambda actor=actor: ask(actor, assignee, parent=thread))
+        error = refusal(partial(ask, actor, assignee, parent=thread))
         assert (error.code, error.field) == ("invalid", "parent")
     assert ask(assignee, asker, parent=thread).hops == 1
 
