@@ -124,27 +124,35 @@ class Load:
 class Stage(ExitStack):
     """All that a run needs; leaving it takes everything away, however the run ended."""
 
-    def __init__(self, *, embedded: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
+        self._processes: list[Process] = []
+        self._settings: dict[str, str] = {}
+        self._why: str | None = None
+        self.redis: str | None = None
+
+    def prepare(self, *, embedded: bool) -> None:
+        """Make the folder and the databases. Raises BenchmarkError when Redis has no free database number."""
         self._why = "as asked" if embedded else deployment.unreachable()
         self.folder = Path(tempfile.mkdtemp(prefix="relayger-bench-"))
         self.callback(shutil.rmtree, self.folder, ignore_errors=True)
-        self._processes: list[Process] = []
-        self._settings = {
-            **UNLIMITED,
-            "RELAYGER_VAR": str(self.folder / "var"),
-        }
-        self.redis: str | None = None
+        self._settings = {**UNLIMITED, "RELAYGER_VAR": str(self.folder / "var")}
         if self._why is None:
-            deployment.drop_leftovers()
-            number = deployment.lease_redis()
-            self.callback(deployment.release_redis, number)
-            self.redis = deployment.redis_url(number)
-            self._database("peer")
-            database = self._database("bench")
-            deployment.migrate(database)
-            self._settings |= deployment.settings(database, number)
+            self._deploy()
         self.callback(self.clear)  # last, so that it is first: databases are dropped when nobody uses them
+
+    def _deploy(self) -> None:
+        deployment.drop_leftovers()
+        try:
+            number = deployment.lease_redis()
+        except RuntimeError as error:
+            raise BenchmarkError(str(error)) from error
+        self.callback(deployment.release_redis, number)
+        self._database("peer")
+        database = self._database("bench")
+        deployment.migrate(database)
+        self.redis = deployment.redis_url(number)
+        self._settings |= deployment.settings(database, number)
 
     @property
     def storage(self) -> str:
