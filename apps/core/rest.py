@@ -128,6 +128,8 @@ class Fields(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
+            if self.parent is not None:
+                raise serializers.ValidationError({"non_field_errors": "Must be a JSON object."})
             raise invalid(None, "The body must be a JSON object.")
         for name in data:
             if name not in self.fields:

@@ -138,12 +138,21 @@ def update(actor: Actor, fields: Mapping[str, Any]) -> Own:
     actor.need("profile")
     with db.write():
         identity = Identity.objects.select_for_update(no_key=True).get(pk=actor.identity)
+        before = _shown(identity)
         rest = dict(fields)
         if (handle := rest.pop("handle", None)) is not None and handles.check(handle) != identity.handle:
             _claim(identity, handle)
         _change(identity, rest)
+        if _shown(identity) != before:
+            identity.updated_at = times.now()
         _save(identity)
     return queries.own(actor.identity)
+
+
+def _shown(identity: Identity) -> tuple[Any, ...]:
+    """What an identity's card may show; only its change is one to who keeps the card."""
+    skills = identity.skills.values_list("slug", "name", "description", "tags")
+    return identity.handle, identity.display_name, identity.description, list(skills)
 
 
 def _change(identity: Identity, fields: dict[str, Any]) -> None:
@@ -204,7 +213,6 @@ def _save(identity: Identity) -> None:
     identity.search_text = search_text.build(
         identity.handle, identity.display_name, skills, identity.description
     )
-    identity.updated_at = times.now()
     identity.save()
 
 

@@ -40,7 +40,8 @@ class Register(APIView):
             "duplicate": made.duplicate,
             "next": "rotate" if made.duplicate else None,
         }
-        return Response(body, 200 if made.duplicate else 201)
+        # Nothing on the way may keep an answer that shows a secret.
+        return Response(body, 200 if made.duplicate else 201, headers={"Cache-Control": "no-store"})
 
 
 class Me(APIView):
