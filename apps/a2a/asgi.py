@@ -56,6 +56,7 @@ def _open(handler: Handler) -> App:
 
 async def _rpc(request: Request, reply: Reply) -> None:
     id: Id = None
+    body = b""
     try:
         body = await _body(request)
         with ExitStack() as held:
@@ -64,14 +65,14 @@ async def _rpc(request: Request, reply: Reply) -> None:
     except Gone:
         raise
     except DomainError as error:
-        await _refuse(reply, errors.translate(error), id)
+        await _refuse(reply, errors.translate(error), envelope.peek(body))
     except Fault as fault:
         await _refuse(reply, fault, id)
     except Exception:
         logger.exception("call failed")
         if reply.started:
             raise
-        await _refuse(reply, errors.internal_error(), id)
+        await _refuse(reply, errors.internal_error(), envelope.peek(body))
 
 
 async def _body(request: Request) -> bytes:

@@ -1,8 +1,8 @@
 """Params read by the official types: a walk over their descriptors that keeps the JSON as it was received.
 
-ProtoJSON's own parser turns 1 into 1.0 inside `data`, drops what it does not know, and costs 60 µs (with the
-check for required fields 200 µs) where this costs 10. It reads the same fields, names, types and required
-marks, and takes nothing that the parser would refuse; where it is stricter, a comment says so.
+ProtoJSON's own parser turns 1 into 1.0 inside `data`, reads an unknown enum as none, and takes, with the check
+for required fields, ten times as long (212 µs for a small message, measured). This reads the same fields, names,
+types and required marks, and takes nothing that the parser would refuse; where it is stricter, a comment says so.
 """
 
 from __future__ import annotations

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.a2a.wire import raw
-from tests.harness.cast import Cast
+from tests.harness.cast import Cast, Person
+from tests.harness.service import Service
 
 DEEP = 10_000
 LONG = "9" * 400
@@ -143,9 +145,17 @@ BODIES: dict[str, tuple[str | bytes, int, Any]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def pair(server: Service) -> Iterator[tuple[Person, Person]]:
+    """Two friends for all that is refused, who so stay without a task."""
+    cast = Cast(server)
+    yield cast.friends
+    cast.close()
+
+
 @pytest.mark.parametrize("name", BODIES)
-def test_is_answered_by_the_right_error(cast: Cast, name: str) -> None:
-    alice, bob = cast.friends
+def test_is_answered_by_the_right_error(pair: tuple[Person, Person], name: str) -> None:
+    alice, bob = pair
     body, code, id = BODIES[name]
     response = raw(alice, bob, body)
     assert response.status_code == 200
@@ -160,8 +170,8 @@ def test_is_answered_by_the_right_error(cast: Cast, name: str) -> None:
     "name",
     [name for name, (body, code, _) in BODIES.items() if code == -32602 and '"SendMessage"' in str(body)],
 )
-def test_the_same_by_a_stream(cast: Cast, name: str) -> None:
-    alice, bob = cast.friends
+def test_the_same_by_a_stream(pair: tuple[Person, Person], name: str) -> None:
+    alice, bob = pair
     text = str(BODIES[name][0])
     response = raw(alice, bob, text.replace('"SendMessage"', '"SendStreamingMessage"'))
     assert response.headers["content-type"] == "application/json"

@@ -71,6 +71,13 @@ def test_without_a_valid_token_401(server: Service, cast: Cast, header: str | No
     assert response.headers["www-authenticate"].startswith("Bearer")
 
 
+def test_the_extended_card_is_no_way_around_a_token(server: Service, cast: Cast) -> None:
+    body = b'{"jsonrpc":"2.0","id":7,"method":"GetExtendedAgentCard"}'
+    for headers in (VERSION, {**VERSION, "Authorization": "Bearer rgt_nobody"}):
+        response = server.http.post(a2a_path(cast.bob), content=body, headers=headers)
+        error(response, 401, -32000, "UNAUTHENTICATED", id=7)
+
+
 def test_401_stands_before_404_and_both_before_the_body(server: Service, cast: Cast) -> None:
     assert server.http.post("/a2a/nobody", content=b"{bad", headers=VERSION).status_code == 401
     error(raw(cast.alice, "nobody", b"{bad"), 404, -32000, "AGENT_NOT_FOUND")

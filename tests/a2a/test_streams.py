@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.a2a.wire import agent, echo, kinds, open_stream, revoke, state, streamed
-from tests.harness.cast import Cast, reason, send_params
+from tests.harness.cast import Cast, Person, reason, send_params
+from tests.harness.environment import SETUP
 from tests.harness.service import Service, Starter
 from tests.harness.wait import until
 
@@ -271,3 +272,25 @@ def test_tasks_outlive_a_restart(fresh_server: Starter) -> None:
         assert stream.next() == {"task": task}
         bob.reply(task["id"])
         assert kinds(stream.rest()) == ["artifactUpdate", "COMPLETED"]
+
+
+@pytest.mark.skipif(SETUP != "deployment", reason="one process is all of the embedded service")
+def test_an_answer_in_one_process_reaches_who_waits_in_another(fresh_server: Starter) -> None:
+    quiet = {"RELAYGER_SWEEP_SECONDS": "600"}  # only the wake-up itself can bring it
+    first = fresh_server(**quiet)
+    same = {name: first.environ[name] for name in ("DATABASE_URL", "REDIS_URL", "RELAYGER_ORIGIN")}
+    second = fresh_server(**quiet, **same)
+    alice, bob = Cast(first).friends
+    elsewhere = Person(second, bob.me, bob.token)
+    with streamed(alice, bob) as stream, ThreadPoolExecutor() as pool:
+        task = (stream.next() or {})["task"]["id"]
+        blocked = pool.submit(alice.send, bob, "Wait", wait=True)
+        other = until(
+            lambda: [one["id"] for one in alice.rpc(bob, "ListTasks")["tasks"] if one["id"] != task]
+        )[0]
+        started = time.monotonic()
+        elsewhere.reply(task)
+        assert kinds(stream.rest()) == ["artifactUpdate", "COMPLETED"]
+        elsewhere.reply(other)
+        assert state(blocked.result(10)) == "COMPLETED"
+        assert time.monotonic() - started < 5
