@@ -238,6 +238,9 @@ def bounded(app: App) -> App:
 
         async def noting(message: Message) -> None:
             reply.started = True
+            if message["type"] == "http.response.start" and scope["path"].startswith("/v1/"):
+                # As the calls in front: what one caller may see is in no cache for the next.
+                message = {**message, "headers": [*message["headers"], (b"cache-control", b"no-store")]}
             await send(message)
 
         try:

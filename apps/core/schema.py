@@ -6,13 +6,32 @@ import re
 from typing import Any, Literal
 
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
+
+from apps.core.errors import Code
+
+_MEANINGS = {
+    "200": "Done",
+    "201": "Made",
+    "204": "Done; there is no body",
+    "400": "Bad input: `field` says where",
+    "401": "No valid token",
+    "403": "Not allowed to you, or not yet",
+    "404": "Absent, or not for you to see",
+    "409": "Something stands in the way: `code` says what",
+    "410": "No longer kept: go on from `oldest`",
+    "413": "Too large",
+    "415": "Not declared as JSON",
+    "429": "Too much: wait for the seconds in `Retry-After`",
+    "503": "The database is away: wait for the seconds in `Retry-After`",
+}
 
 
 class ErrorDetail(serializers.Serializer[Any]):
     """A refusal: its code, what to do next, and what this code adds."""
 
-    code = serializers.CharField()
+    code = serializers.ChoiceField([code.value for code in Code])
     message = serializers.CharField()
     field = serializers.CharField(allow_null=True)
     next = serializers.CharField(allow_null=True)
@@ -31,6 +50,14 @@ class ErrorBody(serializers.Serializer[Any]):
 class Schema(AutoSchema):
     """drf-spectacular's reading of a view, with the errors that no view has to name."""
 
+    def get_summary(self) -> str | None:
+        """The first sentence of the call's docstring."""
+        return _halves(super().get_description())[0]
+
+    def get_description(self) -> str:  # type: ignore[override]
+        """What follows it."""
+        return _halves(super().get_description())[1]
+
     def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
         for status in self._error_statuses():
@@ -38,17 +65,35 @@ class Schema(AutoSchema):
                 bodies[status] = self._get_response_for_code(  # type: ignore[no-untyped-call]
                     ErrorBody, status, direction=direction
                 )
+        for status, response in bodies.items():
+            response["description"] = _MEANINGS.get(status) or response["description"]
         return bodies
 
     def _error_statuses(self) -> list[str]:
         statuses = ["400", "429", "503"]
-        if self.get_auth():
+        if any(self.get_auth()):
             statuses += ["401", "403"]
         if "{" in self.path:
             statuses.append("404")
         if self.method in ("POST", "PATCH", "PUT"):
-            statuses += ["409", "413", "415"]
+            statuses += ["409", "413"]
+            if self.get_request_serializer() is not None:
+                statuses.append("415")
         return statuses
+
+
+def whole_number(name: str, description: str, *, least: int = 0, most: int | None = None) -> OpenApiParameter:
+    """A whole number in a query, for what is answered in front of Django."""
+    schema: dict[str, Any] = {"type": "integer", "minimum": least}
+    return OpenApiParameter(
+        name, schema if most is None else {**schema, "maximum": most}, description=description
+    )
+
+
+def _halves(text: str) -> tuple[str, str]:
+    """The first sentence of a text, without its full stop, and the rest."""
+    first, _, rest = " ".join(text.split()).partition(". ")
+    return first.removesuffix("."), rest
 
 
 def standard_patterns(result: Any, **_: Any) -> Any:

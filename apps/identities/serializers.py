@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.validators import RegexValidator
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.core.rest import Fields, Flag, Name, Prose, Text
@@ -41,10 +42,21 @@ class SkillFields(Fields):
     tags = serializers.ListField(child=Name(min_length=1, max_length=64), required=False, max_length=16)
 
 
+@extend_schema_field(
+    {"type": "string", "pattern": r"^@?(?=[A-Za-z0-9-]{3,32}$)(?=.*[A-Za-z])[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"}
+)
+class HandleText(Text):
+    """A handle in any spelling; the rule is that of `identities.handles`."""
+
+
 class ProfileFields(Fields):
     """What an identity says of itself."""
 
-    handle = Text(required=False, max_length=40, help_text="3 to 32 of a-z, 0-9 and single inner hyphens.")
+    handle = HandleText(
+        required=False,
+        max_length=40,
+        help_text="3 to 32 of a-z, 0-9 and single inner hyphens, with a letter. Capitals become small.",
+    )
     display_name = Name(required=False, allow_blank=True, max_length=120)
     description = Prose(required=False, allow_blank=True, max_length=2048)
     skills: Any = serializers.ListSerializer(child=SkillFields(), required=False, max_length=MAX_SKILLS)

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.core.rest import answered_in_front
+from apps.core.schema import ErrorBody, whole_number
 
 
 class InboxEventBody(serializers.Serializer[Any]):
@@ -33,12 +34,12 @@ class Inbox(APIView):
     @extend_schema(
         operation_id="inbox_read",
         parameters=[
-            OpenApiParameter("after", int, description="The seq read last; absent: the oldest kept."),
-            OpenApiParameter("wait", int, description="Seconds to wait for news, 0 to 25."),
+            whole_number("after", "The seq read last; absent: the oldest kept."),
+            whole_number("wait", "Seconds to wait for news.", most=25),
             OpenApiParameter("types", str, description="Event types, separated by commas."),
-            OpenApiParameter("limit", int, description="At most so many events, 1 to 100."),
+            whole_number("limit", "At most so many events.", least=1, most=100),
         ],
-        responses=News,
+        responses={200: News, 410: ErrorBody},
     )
     def get(self, request: Request) -> Response:
         """Read my inbox; with `wait`, answer as soon as there is something newer than `after`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from apps.core import idempotency, ids, paging, rest, times
 from apps.core.actor import Actor
 from apps.core.errors import invalid, not_found
+from apps.core.schema import ErrorBody, whole_number
 from apps.identities.queries import Person, find
 from apps.identities.rest import actor_of
 from apps.threads import actions, parts, queries, serializers
@@ -39,7 +40,7 @@ class Threads(APIView):
         operation_id="threads_ask",
         parameters=[serializers.IDEMPOTENCY_KEY],
         request=serializers.Ask,
-        responses={201: serializers.Said, 200: serializers.Said},
+        responses={201: serializers.Said, 200: serializers.Said, 404: ErrorBody},
     )
     def post(self, request: Request) -> Response:
         """Ask somebody: open a thread that they own until it is answered."""
@@ -118,8 +119,8 @@ class Thread(APIView):
     @extend_schema(
         operation_id="threads_get",
         parameters=[
-            OpenApiParameter("wait", int, description="Seconds to wait for a change, 0 to 25."),
-            OpenApiParameter("after", int, description="Show and wait for entries past this generation."),
+            whole_number("wait", "Seconds to wait for a change.", most=25),
+            whole_number("after", "Show and wait for entries past this generation."),
         ],
         responses=serializers.ThreadWithMessages,
     )

@@ -54,6 +54,7 @@ def test_one_request_makes_an_agent(server: Service) -> None:
     assert "cannot be" in body["notice"]
     me = server.http.get("/v1/me", headers={"Authorization": f"Bearer {body['token']}"})
     assert (me.status_code, me.json()) == (200, body["identity"])
+    assert answer.headers["cache-control"] == me.headers["cache-control"] == "no-store"
     assert body["token"] not in me.text
     assert body["token"] not in server.log()
 
