@@ -40,8 +40,7 @@ class Register(APIView):
             "duplicate": made.duplicate,
             "next": "rotate" if made.duplicate else None,
         }
-        # Nothing on the way may keep an answer that shows a secret.
-        return Response(body, 200 if made.duplicate else 201, headers={"Cache-Control": "no-store"})
+        return Response(body, 200 if made.duplicate else 201)
 
 
 class Me(APIView):
