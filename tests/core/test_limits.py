@@ -68,6 +68,7 @@ def test_a_failing_cache_counts_in_this_process(monkeypatch: pytest.MonkeyPatch)
         def __getattr__(self, name: str) -> Any:
             raise ConnectionError("the cache is away")
 
+    monkeypatch.setattr(limits, "_here_until", 0.0)  # and back to that in the end
     key = someone()
     monkeypatch.setattr(caches["default"], "incr", Gone().__getattr__, raising=False)
     monkeypatch.setattr(caches["default"], "add", lambda *_, **__: Gone().incr, raising=False)
@@ -78,7 +79,6 @@ def test_a_failing_cache_counts_in_this_process(monkeypatch: pytest.MonkeyPatch)
         except DomainError:
             refused += 1
     assert refused == 2
-    monkeypatch.setattr(limits, "_here_until", 0.0)
 
 
 @pytest.mark.parametrize("_proxies", [0], indirect=True)
