@@ -179,9 +179,10 @@ class Hub:
         """One bounded call of the channel layer; False when it failed or failed just before."""
         if time.monotonic() < self._silent_until:
             return False
+        layer = get_channel_layer()  # the first call imports its client, which takes its time
         try:
             async with asyncio.timeout(_REDIS_SECONDS):
-                await call(get_channel_layer())
+                await call(layer)
         except Exception as error:
             self._failed(error)
             return False

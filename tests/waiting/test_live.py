@@ -20,17 +20,22 @@ from tests.harness.wait import until, until_async
 SOON = 5.0
 
 
+def reads(service: Service) -> int:
+    """How often a waiter has read what it waits for: each does so once before it waits."""
+    return sum("WHERE c.id = " in one["sql"] for one in service.http.get("/_test/statements").json())
+
+
 async def park(
     http: httpx.AsyncClient, service: Service, paths: list[str]
 ) -> list[asyncio.Task[httpx.Response]]:
-    """Begin a long-poll of each path, and return once all wait."""
-    tasks = (await asyncio.to_thread(service.vitals))["tasks"]
+    """Begin a long-poll of each path, and return once all have joined and read: from then on they wait."""
+    before = await asyncio.to_thread(reads, service)
     polls = [asyncio.create_task(http.get(path)) for path in paths]
 
     async def there() -> bool:
-        return (await asyncio.to_thread(service.vitals))["tasks"] >= tasks + 2 * len(paths)
+        return await asyncio.to_thread(reads, service) >= before + len(paths)
 
-    await until_async(there, what=f"{len(paths)} waits")
+    await until_async(there, 20, what=f"{len(paths)} waits")
     return polls
 
 
