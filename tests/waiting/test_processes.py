@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import redis as client
 
 from tests.harness import deployment
 from tests.harness.cast import Cast, Person
@@ -104,22 +106,30 @@ class Redis:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
-        import redis  # noqa: PLC0415
-
         self._process = subprocess.Popen(
             ["redis-server", "--port", str(self.port), "--save", "", "--appendonly", "no"],
             cwd=self._folder,
             stdout=subprocess.DEVNULL,
         )
-        with redis.Redis(port=self.port) as client:
+        with client.Redis(port=self.port) as connection:
 
             def answers() -> bool:
                 try:
-                    return bool(client.ping())
-                except redis.RedisError:
+                    return bool(connection.ping())
+                except client.RedisError:
                     return False
 
             until(answers, what="redis-server")
+
+    def flush(self) -> None:
+        """Forget everything."""
+        with client.Redis(port=self.port) as connection:
+            connection.flushall()
+
+    def freeze(self) -> None:
+        """Stay connected and answer nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
 
     def stop(self) -> None:
         if self._process is not None:
@@ -170,7 +180,26 @@ async def test_without_redis_the_sweep_delivers(fresh_server: Starter, tmp_path:
                 until, lambda: first.http.get("/readyz").json()["status"] == "ok", 30, "readiness"
             )
             assert await exchange(lost=False) < 8
+            redis.flush()
+            assert await exchange(lost=False) < SOON
         there.close()
+        cast.close()
+
+
+@pytest.mark.faults
+def test_a_redis_that_hangs_delays_the_first_calls_only(fresh_server: Starter, tmp_path: Path) -> None:
+    with own_redis(tmp_path) as redis:
+        service = fresh_server(**QUIET, REDIS_URL=redis.url)
+        cast = Cast(service)
+        alice, bob = cast.friends
+        redis.freeze()
+        bob.inbox()  # counts here from now on
+        start = time.monotonic()
+        for _ in range(5):
+            thread = alice.ask(bob)["id"]
+            bob.reply(thread)
+            assert alice.thread(thread, wait=25)["state"] == "answered"
+        assert time.monotonic() - start < 10, "fifteen calls, which a second each would make fifteen"
         cast.close()
 
 
