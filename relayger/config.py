@@ -93,6 +93,7 @@ class Config(BaseSettings):
     max_hops: int = Field(8, ge=1, le=100)
 
     rate_register: Rate = "30/h"
+    rate_handle: Rate = "10/d"
     rate_contact: Rate = "60/h"
     rate_write: Rate = "600/m"
     rate_read: Rate = "3000/m"

@@ -133,7 +133,7 @@ def mint(identity: Identity, name: str, scopes: Sequence[str] = SCOPES) -> str:
 def update(actor: Actor, fields: Mapping[str, Any]) -> Own:
     """Change what is given of: handle, display_name, description, skills, listed, policy or receive and accept.
 
-    Raises insufficient_scope, invalid, handle_taken.
+    Raises insufficient_scope, invalid, handle_taken, rate_limited.
     """
     actor.need("profile")
     with db.write():
@@ -141,6 +141,7 @@ def update(actor: Actor, fields: Mapping[str, Any]) -> Own:
         before = _shown(identity)
         rest = dict(fields)
         if (handle := rest.pop("handle", None)) is not None and handles.check(handle) != identity.handle:
+            limits.hit("handle", identity.number)  # each change keeps the old one from everybody else
             _claim(identity, handle)
         _change(identity, rest)
         if _shown(identity) != before:

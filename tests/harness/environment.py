@@ -18,6 +18,7 @@ SCRATCH = Path(tempfile.mkdtemp(prefix="relayger-pytest-"))
 # Tests ask faster than people do; those about limits set their own.
 UNHURRIED = {
     "RELAYGER_RATE_REGISTER": "100000/h",
+    "RELAYGER_RATE_HANDLE": "100000/h",
     "RELAYGER_RATE_CONTACT": "100000/h",
     "RELAYGER_RATE_WRITE": "100000/m",
     "RELAYGER_RATE_READ": "100000/m",

@@ -300,3 +300,13 @@ def test_changing_needs_the_scope() -> None:
     error = refusal(lambda: actions.update(narrow, {"listed": True}))
     assert (error.code, error.status, error.extra) == (Code.INSUFFICIENT_SCOPE, 403, {"scope": "profile"})
     assert not Identity.objects.get(pk=number(made)).listed
+
+
+def test_handles_are_not_hoarded(settings: Any) -> None:
+    settings.RELAYGER = settings.RELAYGER.model_copy(update={"rate_handle": "2/d"})
+    made = register()
+    change(made, handle=f"a-{number(made)}")
+    change(made, handle=f"b-{number(made)}")
+    error = refusal(lambda: change(made, handle=f"c-{number(made)}"))
+    assert error.code == Code.RATE_LIMITED
+    assert Identity.objects.get(pk=number(made)).handle == f"b-{number(made)}"
