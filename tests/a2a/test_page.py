@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +12,7 @@ from apps.a2a.methods import METHODS
 from apps.a2a.tasks import STATES
 from tests.a2a.wire import kinds, state
 from tests.harness.cast import Cast, Person, send_params
+from tests.harness.pages import block, run
 from tests.harness.service import Service
 from tests.harness.wait import until
 
@@ -23,28 +20,8 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "a2a.md").read_text()
 RELAYGER = "1234567897"
 
 
-def block(language: str, needle: str) -> str:
-    """The one block of the page that holds `needle`."""
-    found = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    (only,) = [code for code in found if needle in code]
-    return str(only)
-
-
-def run(service: Service, command: list[str], code: str, **environ: str) -> str:
-    done = subprocess.run(
-        [*command, code.replace("http://127.0.0.1:8000", service.origin)],
-        env={**os.environ, **environ},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def curl(service: Service, needle: str, **environ: str) -> Any:
-    return json.loads(run(service, ["bash", "-euo", "pipefail", "-c"], block("sh", needle), **environ))
+    return json.loads(run(service, "sh", block("docs/a2a.md", "sh", needle), **environ))
 
 
 @pytest.fixture
@@ -86,8 +63,8 @@ def test_ask_and_come_back(server: Service, friend: Person) -> None:
 
 
 def test_stream(server: Service, friend: Person) -> None:
-    code = block("sh", "SendStreamingMessage")
-    lines = run(server, ["bash", "-euo", "pipefail", "-c"], code, RELAYGER_TOKEN=friend.token).splitlines()
+    code = block("docs/a2a.md", "sh", "SendStreamingMessage")
+    lines = run(server, "sh", code, RELAYGER_TOKEN=friend.token).splitlines()
     results = [
         json.loads(line.removeprefix("data: "))["result"] for line in lines if line.startswith("data: ")
     ]
@@ -96,7 +73,9 @@ def test_stream(server: Service, friend: Person) -> None:
 
 
 def test_the_sdk_program(server: Service, friend: Person) -> None:
-    shown = run(server, [sys.executable, "-c"], block("python", "create_client"), RELAYGER_TOKEN=friend.token)
+    shown = run(
+        server, "python", block("docs/a2a.md", "python", "create_client"), RELAYGER_TOKEN=friend.token
+    )
     assert "TASK_STATE_COMPLETED" in shown
 
 

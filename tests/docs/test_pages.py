@@ -3,48 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.harness.pages import block, run
 from tests.harness.service import Service
 from tests.harness.wait import until
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TOKEN = re.compile(r"rgt_…|rgt_\.\.\.")
-
-
-def blocks(page: str, language: str) -> list[str]:
-    """The fenced blocks of one language on a page."""
-    return [code for kind, code in BLOCK.findall((ROOT / page).read_text()) if kind == language]
-
-
-def block(page: str, language: str, *needles: str) -> str:
-    """The one block that holds all the needles."""
-    found = [code for code in blocks(page, language) if all(needle in code for needle in needles)]
-    assert len(found) == 1, f"{page} has {len(found)} {language} blocks with {needles}"
-    return found[0]
 
 
 def shell(service: Service, code: str, **environ: str) -> Any:
     """Run a block with bash against `service` and return the JSON it prints."""
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", code.replace("http://127.0.0.1:8000", service.origin)],
-        env={**os.environ, **environ},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(run(service, "sh", code, **environ))
 
 
 def register(service: Service, page: str) -> str:
@@ -93,19 +69,13 @@ def test_the_readme_gets_the_task_again(server: Service) -> None:
     assert again["result"] == task
 
 
-def test_the_readmes_sdk_program_runs(server: Service, tmp_path: Path) -> None:
+def test_the_readmes_sdk_program_runs(server: Service) -> None:
     token = register(server, "README.md")
     shell(server, block("README.md", "sh", "SendMessage"), RELAYGER_TOKEN=token)
     until_friend(server, "README.md", token)
 
     program = TOKEN.sub(token, block("README.md", "python", "create_client"))
-    path = tmp_path / "program.py"
-    path.write_text(program.replace("http://127.0.0.1:8000", server.origin))
-    done = subprocess.run(
-        [sys.executable, str(path)], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "TASK_STATE_COMPLETED" in done.stdout
+    assert "TASK_STATE_COMPLETED" in run(server, "python", program)
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

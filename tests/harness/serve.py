@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import ctypes
+import gc
 import json
 import os
 import signal
@@ -101,6 +102,7 @@ def watched(app: App, recorder: Recorder) -> App:
 
 
 def _vitals(recorder: Recorder) -> dict[str, int]:
+    gc.collect()  # a thread that ended holds nothing, but Python may not have noticed yet
     with open("/proc/self/status") as status:
         rss = next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
     return {

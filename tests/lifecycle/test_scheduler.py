@@ -13,6 +13,9 @@ from apps.lifecycle.jobs import Job
 from apps.lifecycle.scheduler import run_jobs
 from tests.harness.wait import until_async
 
+# The threads that run jobs give their connection back, which asks the database.
+pytestmark = pytest.mark.django_db(transaction=True)
+
 
 async def test_jobs_run_at_once_and_again_until_stopped() -> None:
     ran: list[str] = []
