@@ -42,6 +42,15 @@ def _call(fn: Callable[[], T]) -> T:
         close_old_connections()
 
 
+def give_back(**_: Any) -> None:
+    """Receives request_finished: the threads of Django's handler end with their request.
+
+    SQLite's connections are made to be kept, and these would stay open until they are collected.
+    """
+    if not connection.in_atomic_block:
+        connection.close()
+
+
 @contextmanager
 def write() -> Iterator[None]:
     """One write transaction: all of it is stored when the block ends, or none of it."""

@@ -13,12 +13,11 @@ import psycopg
 from tests.harness.cast import Cast, Person, a2a_path, send_params
 from tests.harness.service import Service, Starter
 from tests.harness.wait import until, until_async
-from tests.waiting.test_live import reads
+from tests.waiting.test_live import MOST_CONNECTIONS, reads
 
 SWEEP = 1.0
 SWEEPS = 3
 KINDS = 3  # inbox, thread, cred: one statement each
-MOST_CONNECTIONS = 12  # what serving may hold, however few of them wait: the pool's own bound
 POLLS, LOOKS, BLOCKING, STREAMS, SUBSCRIBED = 60, 60, 30, 25, 25
 
 
