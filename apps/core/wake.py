@@ -31,6 +31,7 @@ Version = int | str | None
 Reader = Callable[[list[str]], dict[str, Version]]
 
 _REDIS_SECONDS = 1.0  # no caller waits longer than this for the layer between processes
+_STOP_ROUNDS, _STOP_SECONDS = 10, 0.2
 _SWEEP_BATCH = 10_000
 
 _readers: dict[str, Reader] = {}
@@ -110,9 +111,13 @@ class Hub:
     async def stop(self) -> None:
         """End the loops; waiters are woken first."""
         self.drain()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        left = set(self._tasks)
+        for _ in range(_STOP_ROUNDS):
+            # Redis's client may swallow a cancellation that falls into its own clock's; a second one does not.
+            for task in left:
+                task.cancel()
+            if left:
+                _, left = await asyncio.wait(left, timeout=_STOP_SECONDS)
         self._tasks = []
         self._loop = None
         layer = get_channel_layer()

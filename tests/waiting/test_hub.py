@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ class Layer:
         self.away = False
         self.leaving: asyncio.Event | None = None  # set: whoever leaves a group waits for it
         self.left = 0
+        self.deaf = False  # True: sending hangs, and takes its cancellation for an answer
         self.inbox: asyncio.Queue[dict[str, str]] = asyncio.Queue()
 
     def _check(self) -> None:
@@ -51,6 +53,9 @@ class Layer:
     async def group_send(self, group: str, message: dict[str, str]) -> None:
         self._check()
         self.sent.append(message)
+        if self.deaf:
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
 
     async def flush(self) -> None:
         self.groups.clear()
@@ -221,3 +226,15 @@ async def test_draining_ends_waits(hub: Hub) -> None:
     hub.drain()
     assert await asyncio.wait_for(wait, 2) is False
     assert await waiter.wait(25) is False
+
+
+async def test_the_end_comes_although_a_cancellation_is_swallowed(
+    layer: Layer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_REDIS_SECONDS", 20)
+    hub = Hub()
+    await hub.start()
+    layer.deaf = True
+    hub.deliver(["thread:a"])
+    await until(lambda: layer.sent)
+    await asyncio.wait_for(hub.stop(), 5)
