@@ -57,6 +57,7 @@ class _Watch:
         self.beat_at = beat_at
         self.thread = follow.seen.thread
         self.after = self.thread.generation
+        self._due = True  # what came between the snapshot and the joining
 
     async def news(self, until: float) -> list[EntryRow]:
         """The next entries, ascending; none when `until` has come, the client is gone or the process drains.
@@ -65,9 +66,10 @@ class _Watch:
         """
         loop = asyncio.get_running_loop()
         while True:
-            entries = await self._read()
-            if entries:
-                return entries
+            if self._due:
+                entries = await self._read()
+                if entries:
+                    return entries
             while not await self._waiter.wait(min(until, self.beat_at) - loop.time()):
                 if wake.hub.draining or loop.time() >= until:
                     return []
@@ -75,6 +77,7 @@ class _Watch:
                 self.beat_at = loop.time() + settings.RELAYGER.keepalive_seconds
             if self._gone():
                 return []
+            self._due = True
 
     async def _read(self) -> list[EntryRow]:
         actor, thread = self._follow.actor, self.thread.id
@@ -83,6 +86,8 @@ class _Watch:
         self._waiter.know(_credential(self._follow), 1)
         if entries:
             self.after = entries[-1].cursor
+        # A wake-up that came meanwhile ends the next wait at once, so only the rest of a long page is due.
+        self._due = self.after < self.thread.generation
         return entries
 
 
