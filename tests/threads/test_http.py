@@ -18,7 +18,7 @@ def ref(person: Person) -> dict[str, Any]:
     return {key: person.me[key] for key in ("number", "handle", "kind", "display_name")}
 
 
-def test_the_life_of_a_thread(cast: Cast) -> None:
+def test_a_question(cast: Cast) -> None:
     alice, bob = cast.friends
     asked = alice.post(
         "/v1/threads", json={"to": f"@{bob.handle}", "text": "How?\nReally.", "context": "tea"}
@@ -59,6 +59,10 @@ def test_the_life_of_a_thread(cast: Cast) -> None:
     }
     assert body["duplicate"] is False
 
+
+def test_a_lease_and_an_answer(cast: Cast) -> None:
+    alice, bob = cast.friends
+    id = alice.ask(bob)["id"]
     leased = bob.call("POST", f"/v1/threads/{id}/working", {"worker": "w", "seconds": 60}, status=200)
     assert leased["attempt"] == leased["thread"]["attempt"] == 1
     assert leased["thread"]["lease"] == {"worker": "w", "until": leased["until"]}
