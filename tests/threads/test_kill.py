@@ -58,7 +58,7 @@ class Poster:
 def listed(person: Person) -> dict[str, Answer]:
     """All threads of a person by their id."""
     found: dict[str, Answer] = {}
-    cursor: dict[str, str] = {}
+    cursor: dict[str, Any] = {}
     while True:
         page = person.call("GET", "/v1/threads", limit=100, **cursor)
         found |= {item["id"]: item for item in page["items"]}
