@@ -95,6 +95,8 @@ class Config(BaseSettings):
     rate_register: Rate = "30/h"
     rate_handle: Rate = "10/d"
     rate_contact: Rate = "60/h"
+    rate_ask: Rate = "120/m"
+    rate_reply: Rate = "6000/m"
     rate_write: Rate = "600/m"
     rate_read: Rate = "3000/m"
     rate_public: Rate = "600/m"

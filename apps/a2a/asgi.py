@@ -92,6 +92,7 @@ def _answer(request: Request, body: bytes, held: ExitStack) -> tuple[Id, Outcome
         actor = authenticate(request.header("authorization"), request.address)
         agent = find(request.path["who"])
         if agent is None or agent.kind != "agent":
+            limits.hit("read", actor.identity)  # numbers are not to be tried out without end
             raise errors.agent_not_found()
     except (DomainError, Fault) as error:
         return envelope.peek(body), error if isinstance(error, Fault) else errors.translate(error)

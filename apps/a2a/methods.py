@@ -24,6 +24,7 @@ from apps.threads.models import FINAL
 from apps.threads.sql import ThreadRow
 
 CONSIDERED = 200  # the newest tasks that ListTasks looks at
+PAGE_BYTES = 16 << 20  # of messages that a page of tasks shows; past it the page ends early
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,8 @@ def _list(call: Call) -> Outcome:
     if asked.page_token is not None:
         last = _unseal(scope, asked.page_token)
         rest = [row for row in found if _place(row) < last]
-    page = paging.cut(rest[: asked.page_size + 1], asked.page_size, scope, _place)
+    size = _page_size(rest, asked)
+    page = paging.cut(rest[: size + 1], size, scope, _place)
     entries = _entries(page.items, asked)
     return Answer(
         {
@@ -205,6 +207,20 @@ def _list(call: Call) -> Outcome:
             "totalSize": len(found),
         }
     )
+
+
+def _page_size(rows: list[ThreadRow], asked: params.List) -> int:
+    """How many tasks one page shows: as many as asked for, fewer where their messages would be too much."""
+    total = 0
+    for count, row in enumerate(rows[: asked.page_size]):
+        total += 0 if _bare(asked) else row.size
+        if count and total > PAGE_BYTES:
+            return count
+    return asked.page_size
+
+
+def _bare(asked: params.List) -> bool:
+    return asked.history == 0 and not asked.artifacts
 
 
 def _wanted(row: ThreadRow, asked: params.List) -> bool:
@@ -231,8 +247,7 @@ def _entries(rows: list[ThreadRow], asked: params.List) -> dict[UUID, list[Any]]
     """The entries that a page of tasks shows; for bare tasks the last of each, which may explain its state."""
     if not rows:
         return {}
-    bare = asked.history == 0 and not asked.artifacts
-    return queries.histories([row.id for row in rows], newest=1 if bare else None)
+    return queries.histories([row.id for row in rows], newest=1 if _bare(asked) else None)
 
 
 # -- what this service does not do ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from uuid import UUID
 from apps.contacts import notes, queries, refusals, sql
 from apps.contacts.models import Block, Contact, Invite
 from apps.contacts.queries import Seen
+from apps.contacts.sql import ChatRow
 from apps.core import db, limits, times
 from apps.core.actor import Actor
 from apps.core.errors import DomainError, invalid, not_found
@@ -74,16 +75,22 @@ def known(actor: Actor, who: str, name: str = "who") -> Person:
 # -- asking -------------------------------------------------------------------------------------------------
 
 
-def enter(actor: Actor, other: Person, note: str) -> Door:
+def lock(actor: Actor, other: Person) -> ChatRow | None:
+    """Lock the chat with `other` until commit, first in `db.write()`; None when there is none yet."""
+    return sql.lock_pair(actor.identity, other.number)
+
+
+def enter(actor: Actor, other: Person, note: str, locked: ChatRow | None = None) -> Door:
     """Lock the pair's chat and apply the contact rules to one who wants to write; call it first in `db.write()`.
 
-    Among friends two statements. Otherwise it accepts a waiting request, or asks with the first line of `note`.
-    The refusal (contact_requested, contact_required, contact_declined, blocked_by_you) is returned, not raised,
-    so that the caller commits the request and raises it then. Raises rate_limited.
+    `locked` is what `lock` gave, if it was called. Among friends two statements, with the one of `lock`. Otherwise
+    it accepts a waiting request, or asks with the first line of `note`. The refusal (contact_requested,
+    contact_required, contact_declined, blocked_by_you) is returned, not raised, so that the caller commits the
+    request and raises it then. Raises rate_limited.
     """
     if other.number == actor.identity:
         return Door(_own_chat(actor.identity), None, [])
-    asked = _ask(actor, other, notes.first_line(note))
+    asked = _ask(actor, other, notes.first_line(note), locked)
     refusal = asked.refusal
     if refusal is None and asked.state == State.REQUESTED:
         refusal = refusals.requested()
@@ -115,9 +122,9 @@ def _own_chat(me: int) -> UUID:
     return chat.id
 
 
-def _ask(actor: Actor, other: Person, note: str) -> _Asked:
+def _ask(actor: Actor, other: Person, note: str, locked: ChatRow | None = None) -> _Asked:
     """The rules of a request, under the lock of the pair's chat, which is made for what has to be stored."""
-    chat = sql.lock_pair(actor.identity, other.number)
+    chat = locked or sql.lock_pair(actor.identity, other.number)
     if chat is not None:
         return _ask_in(actor, other, note, chat.id)
     if "contacts" not in actor.scopes:

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from django.conf import settings
 
-from apps.core import db, ids, times
+from apps.core import db, ids, limits, times
 from apps.core.actor import Actor, Ref
-from apps.core.errors import unauthenticated
+from apps.core.errors import DomainError, unauthenticated
 from apps.identities import handles, numbers, secrets, sql
 from apps.identities.models import Identity, Skill
 
@@ -45,10 +45,17 @@ def read_who(text: str) -> int | str | None:
 
 
 def authenticate(header: str | None, address: str) -> Actor:
-    """The actor behind an Authorization header (one statement). Raises unauthenticated."""
-    found = sql.credential(secrets.digest(secrets.from_header(header)))
-    if found is None:
-        raise unauthenticated()
+    """The actor behind an Authorization header (one statement).
+
+    Raises unauthenticated, or rate_limited when the address has sent too many tokens that are not good.
+    """
+    try:
+        found = sql.credential(secrets.digest(secrets.from_header(header)))
+        if found is None:
+            raise unauthenticated()
+    except DomainError:
+        limits.hit("public", address)
+        raise
     return Actor(
         Ref(*found[2:6]), db.uuid(found[6]), frozenset(str(found[1]).split()), db.uuid(found[0]), address
     )

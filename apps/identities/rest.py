@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
@@ -10,7 +10,7 @@ from rest_framework.request import Request
 
 from apps.core import rest
 from apps.core.actor import Actor
-from apps.identities.access import admit
+from apps.identities.access import Kind, admit
 
 
 class BearerAuthentication(BaseAuthentication):
@@ -20,7 +20,10 @@ class BearerAuthentication(BaseAuthentication):
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
             return None
-        kind: Literal["read", "write"] = "read" if request.method in ("GET", "HEAD", "OPTIONS") else "write"
+        reads = request.method in ("GET", "HEAD", "OPTIONS")
+        # What a view names its calls counts apart: an agent's replies do not use up its own questions.
+        view = (request.parser_context or {}).get("view")
+        kind: Kind = "read" if reads else getattr(view, "rate", "write")
         actor = admit(header, rest.address(request), kind)
         return actor, actor
 

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import IntegrityError
 
 from apps.contacts import actions as contacts
-from apps.core import db, idempotency, ids, times
+from apps.core import db, idempotency, ids, limits, times
 from apps.core.actor import Actor
 from apps.core.errors import Code, DomainError, invalid
 from apps.identities.queries import Person
@@ -29,6 +29,7 @@ from apps.threads.queries import absent
 from apps.threads.sql import EntryRow, ThreadRow
 
 MAX_MESSAGES = 1000
+MAX_BYTES = 4 << 20
 MAX_CONTEXT = 128
 MAX_NOTE = 500
 SETTABLE = frozenset(
@@ -65,13 +66,15 @@ def ask(
     """Open a thread with `other`, who becomes its assignee.
 
     Raises contact_requested, contact_required or contact_declined when they are not friends (the request that
-    contact_requested speaks of is stored), invalid, insufficient_scope, loop_guard, idempotency_conflict.
+    contact_requested speaks of is stored), invalid, insufficient_scope, loop_guard, rate_limited,
+    idempotency_conflict.
     """
     actor.need("messages:write")
     if other.number == actor.identity:
         raise invalid("to", "A thread is between two identities.", next="Ask somebody else.")
     if context is not None and not 1 <= len(context) <= MAX_CONTEXT:
         raise invalid("context", f"Must be a text of 1 to {MAX_CONTEXT} characters.")
+    _count(actor, other.number)
     text = Text(parts, check_metadata(metadata), client_id, message_id, retry_hash)
     key = idempotency.content_hash(other.number, parts, context, metadata, parent and parent.hex)
     made = _once_more(lambda: _ask(actor, other, text, context, parent, key))
@@ -84,14 +87,15 @@ def _ask(
     actor: Actor, other: Person, text: Text, context: str | None, parent: UUID | None, key: bytes
 ) -> Said | DomainError:
     with db.write():
-        door = contacts.enter(actor, other, first_line(text.parts, MAX_NOTE))
+        chat = contacts.lock(actor, other)
+        # A repeat returns what the first call made, whatever became of the contact since.
+        earlier = _earlier(actor, chat.id if chat else None, "ask", text, key)
+        if earlier is not None:
+            return earlier
+        door = contacts.enter(actor, other, first_line(text.parts, MAX_NOTE), chat)
         if door.refusal is not None:
             publish(door.events)
             return door.refusal
-        earlier = _earlier(actor, door.chat, "ask", text, key)
-        if earlier is not None:
-            publish(door.events)
-            return earlier
         thread, entry = _opened(actor, other, door.chat, text, context, parent)
         sql.insert_thread(thread)
         sql.insert_entry(thread.chat, entry, "thread.opened", text.client_id, text.retry_hash)
@@ -115,6 +119,7 @@ def _opened(
         context=context or ids.new().hex,
         generation=cursor,
         messages=1,
+        size=text.size,
         parent=parent,
         hops=hops,
         lease_owner="",
@@ -180,14 +185,22 @@ def _say(actor: Actor, id: UUID, text: Text, key: bytes, reply: Reply, assignee:
         earlier = _earlier(actor, thread.chat, "say", text, key)
         if earlier is not None:
             return earlier
-        _take_more(thread)
+        _still_open(thread)
         asking = actor.identity == thread.asker.number
         state = _after_asker(thread, reply) if asking else _after_assignee(thread, reply)
+        if asking:
+            _count(actor, thread.assignee.number)
+        if state not in FINAL:  # what ends a thread is taken by a full one too
+            _take_more(thread, text)
         now = times.now()
         entry = changes.entry_of(
             actor.identity, thread, sql.next_cursor(thread.chat), now, text, state, reply
         )
-        changed = replace(changes.moved(thread, entry, state), messages=thread.messages + 1)
+        changed = replace(
+            changes.moved(thread, entry, state),
+            messages=thread.messages + 1,
+            size=thread.size + text.size,
+        )
         sql.insert_entry(thread.chat, entry, "thread.message", text.client_id, text.retry_hash)
         sql.update_thread(changed)
         _keep(actor, "say", text, key, entry)
@@ -318,23 +331,29 @@ def _still_open(thread: ThreadRow) -> None:
         )
 
 
-def _take_more(thread: ThreadRow) -> None:
-    """Raise unless the thread takes another message; a full one can still be worked on and canceled."""
-    _still_open(thread)
-    if thread.messages >= MAX_MESSAGES:
+def _take_more(thread: ThreadRow, text: Text) -> None:
+    """Raise thread_full unless the thread has room for another message."""
+    if thread.messages >= MAX_MESSAGES or thread.size + text.size > MAX_BYTES:
         raise DomainError(
-            Code.THREAD_FULL, f"A thread has at most {MAX_MESSAGES} messages.", next="Open a new one."
+            Code.THREAD_FULL,
+            f"A thread has at most {MAX_MESSAGES} messages and {MAX_BYTES} bytes of JSON.",
+            next="End this one, and open a new one.",
         )
 
 
-def _earlier(actor: Actor, chat: UUID, action: str, text: Text, key: bytes) -> Said | None:
+def _count(asker: Actor, assignee: int) -> None:
+    """Count what one asks of another, so that nobody alone takes all of an agent's time. Raises rate_limited."""
+    limits.hit("ask", f"{asker.identity}:{assignee}")
+
+
+def _earlier(actor: Actor, chat: UUID | None, action: str, text: Text, key: bytes) -> Said | None:
     """What an earlier, equal call stored, looked up under the chat's lock."""
     entry: UUID | None = None
     if text.client_id is not None:
         subject = idempotency.find(actor.identity, action, text.client_id, key)
         entry = None if subject is None else UUID(subject)
     retry: int = settings.RELAYGER.retry_seconds
-    if entry is None and text.retry_hash is not None and retry:
+    if entry is None and chat is not None and text.retry_hash is not None and retry:
         entry = sql.retried(chat, actor.identity, text.retry_hash, times.now() - timedelta(seconds=retry))
     found = [] if entry is None else sql.entries(actor.identity, [entry])
     return Said(*found[0], duplicate=True) if found else None

@@ -13,6 +13,7 @@ from uuid import UUID
 from django.conf import settings
 
 from apps.core import ids, times, wake
+from apps.core.strict_json import dumps
 from apps.inbox.actions import Event, publish
 from apps.threads import sql
 from apps.threads.models import State
@@ -29,6 +30,11 @@ class Text:
     client_id: str | None = None
     message_id: str | None = None
     retry_hash: bytes | None = None
+
+    @property
+    def size(self) -> int:
+        """How many bytes of JSON it adds to its thread."""
+        return len(dumps(self.parts)) + (0 if self.metadata is None else len(dumps(self.metadata)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class Thread(models.Model):
     context = models.CharField(max_length=128)
     generation = models.BigIntegerField()
     messages = models.PositiveIntegerField(default=1)
+    size = models.PositiveBigIntegerField(default=0)  # bytes of JSON in all its messages
     parent = models.ForeignKey("self", models.SET_NULL, null=True, related_name="children", db_index=False)
     hops = models.PositiveSmallIntegerField(default=0)
     lease_owner = models.CharField(max_length=120, blank=True)

@@ -32,6 +32,7 @@ class ThreadRow:
     context: str
     generation: int
     messages: int
+    size: int
     parent: UUID | None
     hops: int
     lease_owner: str
@@ -63,7 +64,8 @@ class EntryRow:
 
 _THREAD = (
     "t.id, t.chat_id, a.number, a.handle, a.kind, a.display_name, b.number, b.handle, b.kind, b.display_name,"
-    " t.state, t.context, t.generation, t.messages, t.parent_id, t.hops, t.lease_owner, t.lease_until, t.attempt,"
+    " t.state, t.context, t.generation, t.messages, t.size, t.parent_id, t.hops, t.lease_owner,"
+    " t.lease_until, t.attempt,"
     " t.created_at, t.state_at, t.activity_at, t.expires_at"
 )
 _THREAD_WIDTH = _THREAD.count(",") + 1
@@ -84,15 +86,16 @@ def _thread(row: Row) -> ThreadRow:
         context=row[11],
         generation=row[12],
         messages=row[13],
-        parent=db.maybe_uuid(row[14]),
-        hops=row[15],
-        lease_owner=row[16],
-        lease_until=db.maybe_time(row[17]),
-        attempt=row[18],
-        created_at=db.time(row[19]),
-        state_at=db.time(row[20]),
-        activity_at=db.time(row[21]),
-        expires_at=db.time(row[22]),
+        size=row[14],
+        parent=db.maybe_uuid(row[15]),
+        hops=row[16],
+        lease_owner=row[17],
+        lease_until=db.maybe_time(row[18]),
+        attempt=row[19],
+        created_at=db.time(row[20]),
+        state_at=db.time(row[21]),
+        activity_at=db.time(row[22]),
+        expires_at=db.time(row[23]),
     )
 
 
@@ -269,8 +272,8 @@ def insert_thread(row: ThreadRow) -> None:
     """Store a new thread."""
     db.rows(
         "INSERT INTO threads_thread (id, chat_id, asker_id, assignee_id, state, context, generation, messages,"
-        " parent_id, hops, lease_owner, lease_until, attempt, created_at, state_at, activity_at, expires_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        " size, parent_id, hops, lease_owner, lease_until, attempt, created_at, state_at, activity_at, expires_at)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         [
             row.id,
             row.chat,
@@ -280,6 +283,7 @@ def insert_thread(row: ThreadRow) -> None:
             row.context,
             row.generation,
             row.messages,
+            row.size,
             row.parent,
             row.hops,
             row.lease_owner,
@@ -296,12 +300,13 @@ def insert_thread(row: ThreadRow) -> None:
 def update_thread(row: ThreadRow) -> None:
     """Store what may change of a thread."""
     db.rows(
-        "UPDATE threads_thread SET state = %s, generation = %s, messages = %s, lease_owner = %s, lease_until = %s,"
-        " attempt = %s, state_at = %s, activity_at = %s, expires_at = %s WHERE id = %s",
+        "UPDATE threads_thread SET state = %s, generation = %s, messages = %s, size = %s, lease_owner = %s,"
+        " lease_until = %s, attempt = %s, state_at = %s, activity_at = %s, expires_at = %s WHERE id = %s",
         [
             row.state,
             row.generation,
             row.messages,
+            row.size,
             row.lease_owner,
             row.lease_until,
             row.attempt,

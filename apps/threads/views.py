@@ -61,6 +61,8 @@ class Threads(APIView):
 class Messages(APIView):
     """The messages of one thread."""
 
+    rate = "reply"
+
     @extend_schema(
         operation_id="threads_say",
         parameters=[serializers.IDEMPOTENCY_KEY],
@@ -87,6 +89,8 @@ class Messages(APIView):
 
 class Working(APIView):
     """The lease of one thread."""
+
+    rate = "reply"
 
     @extend_schema(operation_id="threads_working", request=serializers.Working, responses=serializers.Leased)
     def post(self, request: Request, id: str) -> Response:

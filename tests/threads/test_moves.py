@@ -11,7 +11,7 @@ import pytest
 
 from apps.core.actor import Actor
 from apps.threads import actions
-from apps.threads.actions import MAX_MESSAGES, SETTABLE
+from apps.threads.actions import MAX_BYTES, MAX_MESSAGES, SETTABLE
 from tests.contacts.world import befriend, news, person, refusal
 from tests.threads.world import (
     ALL_STATES,
@@ -166,9 +166,26 @@ def test_a_full_thread_takes_no_message_but_ends() -> None:
     put(thread, messages=MAX_MESSAGES - 1)
     assert say(asker, thread).thread.messages == MAX_MESSAGES
     assert refusal(lambda: say(asker, thread)).code == "thread_full"
-    assert refusal(lambda: say(assignee, thread)).code == "thread_full"
+    assert refusal(lambda: say(assignee, thread, state="working")).code == "thread_full"
     assert actions.work(assignee, thread).thread.state == "working"
-    assert actions.cancel(asker, thread).state == "canceled"
+    assert say(assignee, thread).thread.state == "answered"
+    assert actions.cancel(asker, full(asker, assignee)).state == "canceled"
+
+
+def full(asker: Actor, assignee: Actor) -> UUID:
+    thread = ask(asker, assignee).id
+    put(thread, messages=MAX_MESSAGES)
+    return thread
+
+
+def test_a_thread_has_room_for_so_many_bytes() -> None:
+    asker, assignee = friends()
+    thread = ask(asker, assignee)
+    assert thread.size == len(b'[{"text":"How?"}]')
+    put(thread.id, size=MAX_BYTES - 20)
+    assert say(asker, thread.id, "x").thread.size == MAX_BYTES - 20 + len(b'[{"text":"x"}]')
+    assert refusal(lambda: say(asker, thread.id, "x")).code == "thread_full"
+    assert say(assignee, thread.id, "The end.").thread.state == "answered"
 
 
 def test_a_growing_reply() -> None:

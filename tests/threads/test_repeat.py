@@ -10,6 +10,7 @@ import pytest
 
 from apps.core import times
 from apps.core.models import IdempotencyKey
+from apps.lifecycle.actions import contact_remove
 from apps.threads import actions
 from apps.threads.models import Entry, Thread
 from tests.contacts.world import befriend, news, person, refusal, seen, together
@@ -89,6 +90,39 @@ def test_a_retry_by_content_holds_for_its_time(settings: Any) -> None:
     old = times.now() - timedelta(seconds=settings.RELAYGER.retry_seconds + 1)
     Entry.objects.update(created_at=old)
     assert not asks(asker, assignee, retry_hash=b"h" * 32).duplicate
+
+
+@pytest.mark.parametrize("key", [{"client_id": "k"}, {"retry_hash": b"h" * 32}])
+def test_a_repeat_is_the_first_one_whatever_became_of_the_contact(key: dict[str, Any]) -> None:
+    asker, assignee = friends()
+    first = asks(asker, assignee, **key)
+    contact_remove(asker, str(assignee.identity))
+    before = len(news(assignee))
+    again = asks(asker, assignee, **key)
+    assert (again.thread.id, again.thread.state, again.duplicate) == (first.thread.id, "canceled", True)
+    assert len(news(assignee)) == before, "no request goes out"
+
+
+def test_a_used_key_asks_no_stranger_to_be_a_contact() -> None:
+    asker, assignee = friends()
+    stranger = person()
+    asks(asker, assignee, client_id="k")
+    assert refusal(lambda: asks(asker, stranger, client_id="k")).code == "idempotency_conflict"
+    assert news(stranger) == []
+
+
+def test_nobody_takes_all_of_an_agents_time(settings: Any) -> None:
+    settings.RELAYGER = settings.RELAYGER.model_copy(update={"rate_ask": "3/m"})
+    asker, assignee = friends()
+    other = person()
+    befriend(other, assignee)
+    thread = asks(asker, assignee).thread.id
+    asks(asker, assignee)
+    say(asker, thread, "And?")
+    assert refusal(lambda: asks(asker, assignee)).code == "rate_limited"
+    assert refusal(lambda: say(asker, thread, "And?")).code == "rate_limited"
+    assert say(assignee, thread).thread.state == "answered"
+    assert asks(other, assignee).thread.state == "open"
 
 
 def test_a_retry_finds_only_ones_own() -> None:
