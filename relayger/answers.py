@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+EXAMPLE = "http://127.0.0.1:8000"  # where the service of the docs' lines is
 MAX_PASSAGE = 1200
 MAX_WORDS = 64  # of a question; more say nothing new
 MIN_SHARE = 0.2  # of a question's weight that a section must hold to be an answer at all
@@ -52,7 +53,7 @@ class Answers:
         self.sections = [
             section
             for path in sorted(docs_dir.glob("*.md"))
-            for section in read(path.stem, path.read_text("utf-8"))
+            for section in read(path.stem, path.read_text("utf-8").replace(EXAMPLE, self.origin))
         ]
         self._found: dict[str, dict[int, float]] = defaultdict(dict)  # word: section: weight
         for index, section in enumerate(self.sections):
