@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
@@ -34,7 +34,7 @@ async def ready(request: Request, reply: Reply) -> None:
         checks["database"] = "unreachable"
     try:
         async with asyncio.timeout(_SECONDS):
-            await cache.aset("readyz", "ok", 10)
+            await caches["limits"].aset("readyz", "ok", 10)
     except Exception:
         # Whatever the cache's client raises means the same here.
         checks["cache"] = "unreachable"

@@ -73,13 +73,10 @@ if RELAYGER.database_url is not None and RELAYGER.redis_url is not None:
             },
         }
     }
-    CACHES = {
-        "default": {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
-            "LOCATION": RELAYGER.redis_url,
-            "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
-        },
-        "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "process"},
+    _limits: dict[str, object] = {
+        "BACKEND": "apps.core.cache.CountingCache",
+        "LOCATION": RELAYGER.redis_url,
+        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
     }
     CHANNEL_LAYERS = {
         "default": {
@@ -104,16 +101,18 @@ else:
             },
         }
     }
-    CACHES = {
-        "default": {
-            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-            "LOCATION": "default",
-            "OPTIONS": {"MAX_ENTRIES": 100_000},
-        },
-        "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "process"},
+    _limits = {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "limits",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
     }
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 ATOMIC_REQUESTS = False
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "default"},
+    "limits": _limits,
+}
+RATELIMIT_USE_CACHE = "limits"
 
 # django-ratelimit does not know Django's own Redis cache yet, which counts atomically. It asks for a cache shared
 # between processes, too, and the embedded service is one process.

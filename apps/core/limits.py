@@ -70,13 +70,13 @@ def _count(group: str, key: str, rate: str) -> dict[str, Any] | None:
 
 
 def _count_here(group: str, key: str, rate: str) -> dict[str, Any] | None:
-    shared = caches["default"]
+    shared = caches["limits"]
     try:
         # django-ratelimit names its cache by setting only; for this thread the alias means the local one.
-        caches["default"] = caches["process"]
+        caches["limits"] = caches["default"]
         return _count(group, key, rate)
     finally:
-        caches["default"] = shared
+        caches["limits"] = shared
 
 
 def client_address(peer: str | None, forwarded: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from apps.core import ids, limits
 from apps.core.errors import Code, DomainError
 from apps.core.limits import client_address, hit, slot
+from tests.harness.environment import SETUP
 
 
 @pytest.fixture
@@ -70,8 +72,8 @@ def test_a_failing_cache_counts_in_this_process(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(limits, "_here_until", 0.0)  # and back to that in the end
     key = someone()
-    monkeypatch.setattr(caches["default"], "incr", Gone().__getattr__, raising=False)
-    monkeypatch.setattr(caches["default"], "add", lambda *_, **__: Gone().incr, raising=False)
+    monkeypatch.setattr(caches["limits"], "incr", Gone().__getattr__, raising=False)
+    monkeypatch.setattr(caches["limits"], "add", lambda *_, **__: Gone().incr, raising=False)
     refused = 0
     for _ in range(5):
         try:
@@ -164,3 +166,36 @@ def test_slots_hold_among_threads() -> None:
     done.set()
     for thread in threads:
         thread.join(10)
+
+
+def test_many_threads_count_as_one() -> None:
+    cache = caches["limits"]
+    key = f"count-{someone()}"
+
+    def count() -> None:
+        mine = caches["limits"]  # each thread has a cache of its own
+        for _ in range(25):
+            mine.add(key, 0, 60)
+            mine.incr(key)
+
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(count) for _ in range(8)]:
+            done.result(20)
+    assert cache.get(key) == 200
+
+
+@pytest.mark.skipif(SETUP == "embedded", reason="the embedded service counts in its own memory")
+def test_threads_share_their_connections_and_windows_end() -> None:
+    cache: Any = caches["limits"]
+    with ThreadPoolExecutor(1) as pool:
+        theirs: Any = pool.submit(lambda: caches["limits"]).result(20)
+        assert theirs is not cache
+        assert theirs._cache is cache._cache
+    key = f"count-{someone()}"
+    assert (cache.add(key, 1, 60), cache.add(key, 1, 60)) == (True, False)
+    assert cache.incr(key) == 2
+    client = cache._cache.get_client(write=True)
+    assert 0 < client.ttl(cache.make_key(key)) <= 60
+    client.delete(cache.make_key(key))
+    assert (cache.add(key, 1, 60), cache.incr(key)) == (False, 1), "one that expired starts anew"
+    assert 0 < client.ttl(cache.make_key(key)) <= 60
