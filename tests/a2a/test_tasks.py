@@ -60,6 +60,7 @@ def seen(*entries: EntryRow) -> Seen:
         context="ctx",
         generation=entries[-1].cursor,
         messages=len(entries),
+        size=0,
         parent=None,
         hops=0,
         lease_owner="",
