@@ -16,7 +16,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.urls import path, re_path  # noqa: E402
 
 from apps.a2a import asgi as a2a  # noqa: E402
-from apps.core.asgi import App, Receive, Scope, Send, bounded, endpoint  # noqa: E402
+from apps.core.asgi import App, Receive, Scope, Send, bounded, endpoint, unread  # noqa: E402
 from apps.core.wake import hub  # noqa: E402
 from apps.inbox import asgi as inbox  # noqa: E402
 from apps.lifecycle.scheduler import run_jobs  # noqa: E402
@@ -98,4 +98,4 @@ async def _lifespan(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "lifespan.shutdown.complete"})
 
 
-application = ProtocolTypeRouter({"http": _call, "lifespan": _lifespan})
+application = ProtocolTypeRouter({"http": unread(_call), "lifespan": _lifespan})

@@ -10,7 +10,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from apps.core import db
 from apps.core.asgi import Reply, Request
-from apps.core.errors import DomainError
+from apps.core.errors import Code, DomainError
 from apps.core.wake import hub
 
 _SECONDS = 3.0
@@ -21,11 +21,13 @@ _migrated = False
 
 async def alive(request: Request, reply: Reply) -> None:
     """GET /healthz: the loop turns."""
+    _only_read(request)
     await reply.json(200, {"status": "ok"})
 
 
 async def ready(request: Request, reply: Reply) -> None:
     """GET /readyz: 503 without a database, with migrations to apply or while draining; the rest only degrades."""
+    _only_read(request)
     checks = {"database": "ok", "draining": "yes" if hub.draining else "no", "cache": "ok", "wake": "ok"}
     try:
         async with asyncio.timeout(_SECONDS):
@@ -38,12 +40,17 @@ async def ready(request: Request, reply: Reply) -> None:
     except Exception:
         # Whatever the cache's client raises means the same here.
         checks["cache"] = "unreachable"
-    if not hub.connected:
+    if not await hub.reachable():
         checks["wake"] = "unreachable"
     unready = checks["database"] != "ok" or checks.get("migrations") != "ok" or hub.draining
     degraded = checks["cache"] != "ok" or checks["wake"] != "ok"
     status = "unavailable" if unready else "degraded" if degraded else "ok"
     await reply.json(503 if unready else 200, {"status": status, "checks": checks})
+
+
+def _only_read(request: Request) -> None:
+    if request.method not in ("GET", "HEAD"):
+        raise DomainError(Code.METHOD_NOT_ALLOWED, "Health is read with GET.", told={"Allow": "GET, HEAD"})
 
 
 def _migrations() -> str:

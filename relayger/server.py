@@ -6,21 +6,45 @@ import asyncio
 import logging
 import math
 import os
+import re
+import socket
 import sys
 from types import FrameType
 from typing import Any
 
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
 logger = logging.getLogger(__name__)
 
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  compared with, not bound to
+_BACKLOG = 2048
+_UPGRADE = re.compile(rb"\nupgrade(?=:|\Z)", re.IGNORECASE)
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's, but an offer to upgrade to HTTP/2 or WebSocket is ignored, as HTTP allows.
+
+    The parser would end the request where it finds one, and with it the body of a POST (curl --http2 and Java's
+    client offer with each). So the header gets another name of the same length before the parser sees it. A body is
+    not touched: JSON has no place, inside a text or out of it, for this name after a raw line feed.
+    """
+
+    _tail = b""  # of what came before, to know a name that comes in two pieces
+
+    def data_received(self, data: bytes) -> None:
+        """Takes what arrived."""
+        kept, whole = len(self._tail), self._tail + data
+        self._tail = whole[-len("\nupgrade") :]
+        super().data_received(_UPGRADE.sub(b"\nx-upgrd", whole)[kept:])
 
 
 def serve(*, host: str, port: int, agent: bool = True, app: Any = "relayger.asgi:application") -> None:
     """Serve until SIGTERM or SIGINT, with the `@relayger` agent answering when `agent` is true.
 
     The embedded database is migrated first; a deployment runs `manage.py migrate` itself. Raises SystemExit with
-    one line when a setting cannot be used.
+    one line when a setting cannot be used or the port is taken.
     """
+    sockets = _bound(host, port)
     reached = _LOOPBACK.get(host, host)
     local = f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
     os.environ.setdefault("RELAYGER_ORIGIN", local)
@@ -38,15 +62,45 @@ def serve(*, host: str, port: int, agent: bool = True, app: Any = "relayger.asgi
 
     import uvloop  # noqa: PLC0415  not on every platform, and only here
 
-    server = _server(app, host, port, settings.RELAYGER.drain_seconds)
-    print(f"Relayger serves {settings.RELAYGER.origin} (listening on {local})", file=sys.stderr)
+    greeting = f"Relayger serves {settings.RELAYGER.origin} (listening on {local})"
+    server = _server(app, greeting, settings.RELAYGER.drain_seconds)
+    _listen(sockets, host, port)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_run(server, local, agent))
-    if not server.started:
-        raise SystemExit(f"relayger: cannot listen on {host}:{port}")
+        runner.run(_run(server, sockets, local, agent))
 
 
-def _server(app: Any, host: str, port: int, drain_seconds: float) -> Any:
+def _bound(host: str, port: int) -> list[socket.socket]:
+    """Sockets for every address of `host`. Raises SystemExit with one line."""
+    sockets = []
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            one = socket.socket(family, kind, protocol)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)  # "::" is not also 0.0.0.0
+            one.bind(address)
+            sockets.append(one)
+    except OSError as error:
+        raise _deaf(host, port, error) from None
+    return sockets
+
+
+def _listen(sockets: list[socket.socket], host: str, port: int) -> None:
+    """Take the ports for good; another process may have bound the same ones meanwhile. Raises SystemExit."""
+    try:
+        for one in sockets:
+            one.listen(_BACKLOG)
+    except OSError as error:
+        raise _deaf(host, port, error) from None
+
+
+def _deaf(host: str, port: int, error: OSError) -> SystemExit:
+    shown = f"[{host}]" if ":" in host else host
+    return SystemExit(f"relayger: cannot listen on {shown}:{port}: {error.strerror or error}")
+
+
+def _server(app: Any, greeting: str, drain_seconds: float) -> Any:
     import uvicorn  # noqa: PLC0415
 
     from apps.core.wake import hub  # noqa: PLC0415
@@ -58,11 +112,14 @@ def _server(app: Any, host: str, port: int, drain_seconds: float) -> Any:
             hub.drain()
             super().handle_exit(sig, frame)
 
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            print(greeting, file=sys.stderr, flush=True)
+
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
-        http="httptools",
+        backlog=_BACKLOG,
+        http=Protocol,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -74,9 +131,9 @@ def _server(app: Any, host: str, port: int, drain_seconds: float) -> Any:
     return Server(config)
 
 
-async def _run(server: Any, local: str, agent: bool) -> None:
+async def _run(server: Any, sockets: list[socket.socket], local: str, agent: bool) -> None:
     if not agent:
-        await server.serve()
+        await server.serve(sockets)
         return
     from relayger.agent import answer_questions, token  # noqa: PLC0415
 
@@ -84,7 +141,7 @@ async def _run(server: Any, local: str, agent: bool) -> None:
     worker = asyncio.create_task(answer_questions(local, await asyncio.to_thread(token), stop))
     worker.add_done_callback(_told)
     try:
-        await server.serve()
+        await server.serve(sockets)
     finally:
         stop.set()
         await asyncio.wait([worker], timeout=5)

@@ -161,7 +161,7 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": RELAYGER.log_level},
     "loggers": {
-        # One access line is written by core.asgi; these would repeat it or show a header.
+        # One writes a line for each call that @relayger makes, the other for each call that is refused.
         "httpx": {"level": "WARNING"},
         "django.request": {"level": "ERROR"},
         # It shows a traceback each second while Redis is away; core.wake says so once.

@@ -23,7 +23,10 @@ logger = logging.getLogger(__name__)
 # Any page may call: nothing here believes a cookie, so that there is nothing to steal.
 _CORS = [
     ("Access-Control-Allow-Origin", "*"),
-    ("Access-Control-Expose-Headers", "ETag, Last-Modified, Retry-After, WWW-Authenticate"),
+    (
+        "Access-Control-Expose-Headers",
+        "ETag, Last-Modified, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate",
+    ),
 ]
 _PREFLIGHT = [
     ("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"),

@@ -192,7 +192,7 @@ def _ours(error: DomainError) -> Fault:
     metadata = {name: value for name, value in error.extra.items() if isinstance(value, str)}
     if error.next is not None:
         metadata["next"] = error.next
-    bare = error.status in (401, 405, 413) or error.retry_after is not None
+    bare = error.status in (401, 405, 408, 413, 415) or error.retry_after is not None
     return Fault(
         _RELAYGER,
         error.code.value.upper(),

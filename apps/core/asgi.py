@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -25,6 +26,9 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _WRITE_SECONDS = 30.0  # a reader that takes nothing for this long is cut off
+_LOOK_SECONDS = 0.25  # how often who waits for a body looks whether the process is draining
+_DRAIN_SECONDS = 0.5  # what a body may still take then
+_LINGER_SECONDS = 1.0  # how long a client may go on sending after it was refused
 _DIGITS = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
@@ -42,6 +46,30 @@ def read_query(raw: bytes) -> dict[str, str]:
         if unstorable(name) or unstorable(value):
             raise invalid(None, "The query holds a NUL.")
     return dict(pairs)
+
+
+class _Patience:
+    """The time that one body has to arrive whole; little once the process drains."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._until = time.monotonic() + settings.RELAYGER.body_seconds
+
+    async def __call__(self) -> Message:
+        """The next piece. Raises request_timeout."""
+        while True:
+            now = time.monotonic()
+            if wake.hub.draining:
+                self._until = min(self._until, now + _DRAIN_SECONDS)
+            if now >= self._until:
+                raise DomainError(
+                    Code.REQUEST_TIMEOUT,
+                    "The body did not arrive whole in time.",
+                    next="Send it again, on a new connection.",
+                )
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(_LOOK_SECONDS, self._until - now)):
+                    return await self._receive()
 
 
 class Request:
@@ -68,9 +96,9 @@ class Request:
         return [value.decode("latin-1") for key, value in self._scope["headers"] if key == wanted]
 
     def header(self, name: str) -> str | None:
-        """The first value of a header."""
+        """The value of a header; one sent more than once reads as a list, as HTTP has it."""
         values = self.headers(name)
-        return values[0] if values else None
+        return ", ".join(values) if values else None
 
     @property
     def address(self) -> str:
@@ -99,15 +127,45 @@ class Request:
             raise invalid(name, f"Must be a whole number from {low} to {high}.")
         return int(text)
 
-    async def body(self, limit: int) -> bytes:
-        """The body, counted while it arrives. Raises too_large past `limit` bytes, Gone when it breaks off."""
+    @property
+    def has_body(self) -> bool:
+        """Whether a body is announced."""
+        return self.header("transfer-encoding") is not None or self.header("content-length") not in (
+            None,
+            "0",
+        )
+
+    def check_body(self, limit: int) -> None:
+        """Raise too_large or unsupported_media_type for what the headers say of a body."""
         announced = self.header("content-length")
         if announced is not None and _DIGITS.fullmatch(announced) and int(announced) > limit:
             raise too_large(limit)
+        if self.has_body and (
+            self._codings("content-encoding") - {"identity"}
+            or self._codings("transfer-encoding") - {"chunked"}
+        ):
+            raise DomainError(
+                Code.UNSUPPORTED_MEDIA_TYPE,
+                "An encoded body is not read here.",
+                next="Send it plain, without Content-Encoding.",
+                told={"Accept-Encoding": "identity"},
+            )
+
+    def _codings(self, name: str) -> set[str]:
+        return {one.strip().lower() for one in (self.header(name) or "").split(",")} - {""}
+
+    async def body(self, limit: int) -> bytes:
+        """The body, counted while it arrives.
+
+        Raises too_large past `limit` bytes, request_timeout, unsupported_media_type for one that is encoded, and
+        Gone when it breaks off.
+        """
+        self.check_body(limit)
+        receive = _Patience(self._receive)
         chunks: list[bytes] = []
         size = 0
         while True:
-            message = await self._receive()
+            message = await receive()
             if message["type"] == "http.disconnect":
                 raise Gone
             chunk: bytes = message.get("body", b"")
@@ -220,17 +278,20 @@ async def until_gone(request: Request, waiter: wake.Waiter) -> AsyncIterator[Cal
 
 
 def bounded(app: App) -> App:
-    """`app` with bodies counted while they arrive; Django alone would spool a body of any size first."""
+    """`app` with bodies counted and timed while they arrive; Django alone would spool one of any size first."""
 
     async def counted(scope: Scope, receive: Receive, send: Send) -> None:
         limit: int = settings.RELAYGER.body_bytes
         reply = Reply(send)
         request = Request(scope, receive)
+        arriving = _Patience(receive)
         size = 0
+        whole = False
 
         async def counting() -> Message:
-            nonlocal size
-            message = await receive()
+            nonlocal size, whole
+            message = await (receive() if whole else arriving())
+            whole = not message.get("more_body")
             size += len(message.get("body", b""))
             if size > limit:
                 raise too_large(limit)
@@ -244,12 +305,52 @@ def bounded(app: App) -> App:
             await send(message)
 
         try:
-            announced = request.header("content-length")
-            if announced is not None and _DIGITS.fullmatch(announced) and int(announced) > limit:
-                raise too_large(limit)
+            request.check_body(limit)
             await app(scope, counting, noting)
         except DomainError as error:
             if not reply.started:
                 await reply.error(error)
 
     return counted
+
+
+def unread(app: App) -> App:
+    """`app`, whose answers to a body they did not wait for leave the connection in good order.
+
+    Who expects "100 Continue" and hears an answer instead may send the body or not: the connection ends. And one
+    that ends does so once the client has stopped sending: closed at once, it could lose the answer.
+    """
+
+    async def settled(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        if not request.has_body:
+            await app(scope, receive, send)
+            return
+        expecting = (request.header("expect") or "").lower() == "100-continue"
+        whole = closing = False
+
+        async def reading() -> Message:
+            nonlocal whole
+            message = await receive()
+            whole = not message.get("more_body")
+            return message
+
+        async def writing(message: Message) -> None:
+            nonlocal closing
+            if message["type"] == "http.response.start" and not whole:
+                closing = any(name.lower() == b"connection" for name, _ in message["headers"])
+                if expecting and not closing:
+                    closing = True
+                    message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
+            elif closing and not message.get("more_body"):
+                await send({**message, "more_body": True})
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LINGER_SECONDS):
+                        while not wake.hub.draining and (await receive()).get("more_body"):
+                            pass
+                message = {"type": "http.response.body", "body": b""}
+            await send(message)
+
+        await app(scope, reading, writing)
+
+    return settled

@@ -13,6 +13,7 @@ class Code(StrEnum):
     INVALID_JSON = "invalid_json"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     TOO_LARGE = "too_large"
+    REQUEST_TIMEOUT = "request_timeout"
     UNAUTHENTICATED = "unauthenticated"
     INSUFFICIENT_SCOPE = "insufficient_scope"
     NOT_FOUND = "not_found"
@@ -45,6 +46,7 @@ STATUS: dict[Code, int] = {
     Code.INVALID_JSON: 400,
     Code.UNSUPPORTED_MEDIA_TYPE: 415,
     Code.TOO_LARGE: 413,
+    Code.REQUEST_TIMEOUT: 408,
     Code.UNAUTHENTICATED: 401,
     Code.INSUFFICIENT_SCOPE: 403,
     Code.NOT_FOUND: 404,
@@ -124,6 +126,8 @@ class DomainError(Exception):
             headers["Retry-After"] = str(self.retry_after)
         if self.code is Code.UNAUTHENTICATED:
             headers["WWW-Authenticate"] = "Bearer"
+        if self.code in (Code.TOO_LARGE, Code.REQUEST_TIMEOUT):
+            headers["Connection"] = "close"  # what is left of the body would be read as the next request
         return headers
 
 

@@ -232,7 +232,7 @@ def _first(detail: Any, path: str = "") -> tuple[str | None, str]:
 
 def handler404(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """A path that leads nowhere."""
-    return _plain(DomainError(Code.NOT_FOUND, "There is no such address here.", next="See /v1 in the docs."))
+    return _plain(DomainError(Code.NOT_FOUND, "There is no such address here.", next="See /docs/agents."))
 
 
 def handler500(request: HttpRequest) -> HttpResponse:

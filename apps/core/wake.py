@@ -180,6 +180,13 @@ class Hub:
                 self._channel = None
                 await asyncio.sleep(_REDIS_SECONDS)
 
+    async def reachable(self) -> bool:
+        """Ask the channel between processes whether it works; True without Redis, where there is none."""
+        if settings.RELAYGER.redis_url is None:
+            return True
+        message = {"type": "wake", "topic": "", "from": self._me}
+        return await self._layer(partial(_publish, topic="reachable", message=message))
+
     async def _layer(self, call: Callable[[Any], Any]) -> bool:
         """One bounded call of the channel layer; False when it failed or failed just before."""
         if time.monotonic() < self._silent_until:
