@@ -60,7 +60,7 @@ def head(path: str, person: Person, length: int | None, more: str = "") -> bytes
 
 def told(surface: str, body: Any) -> str:
     """The code of an error, whichever way it is told."""
-    return reason(body["error"]).lower() if surface == "a2a" else str(body["error"]["code"])
+    return str(reason(body["error"])).lower() if surface == "a2a" else str(body["error"]["code"])
 
 
 # -- offers to upgrade --------------------------------------------------------------------------------------
