@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from relayger.client.errors import APIError, NetworkError, RelaygerError
 
-# 502 and 504 are what a proxy says while the service behind it restarts.
-_PASSING = frozenset({429, 502, 503, 504})
+# 408: the body came too slowly. 502 and 504 are what a proxy says while the service behind it restarts.
+_PASSING = frozenset({408, 429, 502, 503, 504})
 
 
 def backoff(tried: int, first: float = 0.25, cap: float = 30.0) -> float:
@@ -26,7 +26,7 @@ def passes(error: RelaygerError) -> bool:
 class Retry:
     """How often and how patiently a call is tried.
 
-    1. Only what may pass is repeated: no connection, 429, 502, 503, 504.
+    1. Only what may pass is repeated: no connection, 408, 429, 502, 503, 504.
     2. A Retry-After is kept, unless it is longer than `patience`: then the caller is told instead.
     3. Each repeat sends the same body, so with the same `client_id`: the service stores it once.
     """
