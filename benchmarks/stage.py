@@ -18,6 +18,7 @@ import orjson
 
 from benchmarks.load import Job, Result
 from benchmarks.wire import BenchmarkError
+from relayger.config import Config
 from tests.harness import deployment
 
 START_SECONDS = 60.0
@@ -25,7 +26,7 @@ ROOT = deployment.ROOT
 
 # A benchmark is one address and few identities asking as fast as they can.
 UNLIMITED = {
-    **{f"RELAYGER_RATE_{what}": "999999999/m" for what in ("REGISTER", "CONTACT", "WRITE", "READ", "PUBLIC")},
+    **{f"RELAYGER_{name.upper()}": "999999999/m" for name in Config.model_fields if name.startswith("rate_")},
     "RELAYGER_MAX_LONG_POLLS": "10000",
     "RELAYGER_MAX_A2A_WAITS": "10000",
 }
