@@ -71,6 +71,8 @@ class Config(BaseSettings):
     )
     redis_url: Annotated[str, AfterValidator(_redis_url)] | None = Field(None, validation_alias="REDIS_URL")
     secret_key: SecretStr | None = Field(None, validation_alias="SECRET_KEY")
+    # Encrypts what must be used again; several, separated by commas: the first encrypts, each decrypts.
+    secrets_key: SecretStr | None = Field(None, validation_alias="SECRETS_KEY")
     origin: Annotated[str, AfterValidator(_origin)] = "http://127.0.0.1:8000"
     var: Path = ROOT / "var"
     debug: bool = False
@@ -84,6 +86,11 @@ class Config(BaseSettings):
     sweep_seconds: Seconds = 5
     stream_seconds: Seconds = 600
     job_seconds: Seconds = 60
+    outbox_seconds: Seconds = 5
+    heartbeat_seconds: Seconds = 15
+    hello_seconds: Seconds = 5
+    live_seconds: Seconds = 35
+    webhook_seconds: Seconds = 10
     retry_seconds: int = Field(86400, ge=0, le=86400 * 30)
     drain_seconds: Seconds = 10
 
@@ -91,12 +98,25 @@ class Config(BaseSettings):
     body_bytes: int = Field(1 << 20, ge=1 << 17, le=1 << 26)
     max_long_polls: int = Field(64, ge=1)
     max_a2a_waits: int = Field(1000, ge=1)
+    max_sockets: int = Field(16, ge=1)
+    max_members: int = Field(64, ge=2, le=1000)
+    max_rooms: int = Field(200, ge=1)
+    max_invites: int = Field(100, ge=1)
+    max_tokens: int = Field(100, ge=1)
+    max_keys: int = Field(100, ge=1)
+    max_webhooks: int = Field(10, ge=1)
     max_hops: int = Field(8, ge=1, le=100)
 
     rate_register: Rate = "30/h"
     rate_handle: Rate = "10/d"
     rate_contact: Rate = "60/h"
     rate_ask: Rate = "120/m"
+    rate_pair: Rate = "60/m"
+    rate_file: Rate = "120/h"
+    rate_search: Rate = "60/m"
+    rate_room: Rate = "60/h"
+    rate_report: Rate = "20/h"
+    rate_ping: Rate = "20/h"
     rate_reply: Rate = "6000/m"
     rate_write: Rate = "600/m"
     rate_read: Rate = "3000/m"
@@ -104,9 +124,25 @@ class Config(BaseSettings):
 
     handle_hold_days: Days = 90
     thread_days: Days = 14
+    delete_days: Days = 7
+    audit_days: Days = 365
+    delivery_days: Days = 7
+    webhook_days: float = Field(1, gt=0, le=30)
+    overlap_hours: float = Field(24, ge=0, le=24 * 30)
     idempotency_days: Days = 7
     inbox_days: Days = 30
     inbox_events: int = Field(100_000, ge=1)
+
+    file_inline_bytes: int = Field(1 << 20, ge=1, le=1 << 26)
+    file_bytes: int = Field(25 << 20, ge=1, le=1 << 31)
+    max_files: int = Field(1000, ge=1)
+    max_file_versions: int = Field(100, ge=1)
+    files_quota_bytes: int = Field(256 << 20, ge=1)
+    files_bucket: str | None = None
+    files_endpoint: str | None = None
+    files_region: str | None = None
+
+    private_targets: bool = False
 
     @property
     def embedded(self) -> bool:

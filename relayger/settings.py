@@ -23,10 +23,15 @@ APPEND_SLASH = False  # a redirect would lose a POST's body; asgi.py accepts bot
 INSTALLED_APPS = [
     # Only its runserver is used, and Twisted costs every other start a second.
     *(["daphne"] if sys.argv[1:2] == ["runserver"] else []),
+    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "django_ratelimit",
     "apps.core",
     "apps.identities",
@@ -42,10 +47,28 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
-TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+STATIC_URL = "/static/"
+WHITENOISE_USE_FINDERS = True  # a checkout serves its assets as they lie there, without a step in between
 
 _https = urlsplit(RELAYGER.origin).scheme == "https"
 X_FRAME_OPTIONS = "DENY"
@@ -108,6 +131,26 @@ else:
     }
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 ATOMIC_REQUESTS = False
+if RELAYGER.files_bucket is not None:
+    _files: dict[str, object] = {
+        "BACKEND": "storages.backends.s3.S3Storage",
+        "OPTIONS": {
+            "bucket_name": RELAYGER.files_bucket,
+            "endpoint_url": RELAYGER.files_endpoint,
+            "region_name": RELAYGER.files_region,
+            "file_overwrite": False,
+            "default_acl": None,
+        },
+    }
+else:
+    _files = {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": RELAYGER.var / "files"},
+    }
+STORAGES = {
+    "default": _files,
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "default"},
     "limits": _limits,

@@ -62,8 +62,11 @@ class Chat(models.Model):
     pair_high = models.BigIntegerField(null=True)
     topic = models.CharField(max_length=200, blank=True)
     visibility = models.CharField(max_length=7, choices=Visibility, default=Visibility.PRIVATE)
+    # The topic, casefolded: what the directory of rooms looks for.
+    search_text = models.TextField(blank=True)
     head = models.BigIntegerField(default=0)
     created_at = models.DateTimeField(default=times.now)
+    activity_at = models.DateTimeField(default=times.now)
 
     class Meta:
         constraints = [
@@ -98,11 +101,14 @@ class Member(models.Model):
     identity = models.ForeignKey("identities.Identity", models.CASCADE, related_name="memberships")
     state = models.CharField(max_length=8, choices=State, default=State.MEMBER)
     role = models.CharField(max_length=6, choices=Role, default=Role.MEMBER)
-    joined_cursor = models.BigIntegerField(default=0)
+    joined_cursor = models.BigIntegerField(default=0)  # entries up to it are from before its time
     read_cursor = models.BigIntegerField(default=0)
+    joined_at = models.DateTimeField(default=times.now)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["chat", "identity"], name="member_once")]
+        # Read by GET /v1/chats and GET /v1/search: where one is a member.
+        indexes = [models.Index(fields=["identity", "state", "chat"], name="member_chats")]
 
     def __str__(self) -> str:
         return f"{self.identity_id} in {self.chat_id}"
@@ -133,6 +139,10 @@ class Invite(models.Model):
                 condition=Q(state="pending"),
                 name="invite_pending_once",
             ),
+        ]
+        # Read by the list of invitations that wait for an answer.
+        indexes = [
+            models.Index(fields=["receiver", "-id"], name="invite_waiting", condition=Q(state="pending"))
         ]
 
     def __str__(self) -> str:

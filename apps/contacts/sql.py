@@ -33,6 +33,12 @@ def lock_pair(a: int, b: int) -> ChatRow | None:
     return None if found is None else ChatRow(db.uuid(found[0]), found[1])
 
 
+def lock_chat(id: UUID) -> ChatRow | None:
+    """Lock a chat by its id until commit; None when there is none."""
+    found = db.row(f"SELECT id, head FROM contacts_chat WHERE id = %s{db.lock()}", [id])
+    return None if found is None else ChatRow(db.uuid(found[0]), found[1])
+
+
 def make_pair(a: int, b: int) -> tuple[ChatRow, bool]:
     """The direct chat of two identities, locked, and whether this call made it (without members yet).
 
@@ -40,10 +46,12 @@ def make_pair(a: int, b: int) -> tuple[ChatRow, bool]:
     """
     _lock_identities([a, b], " FOR SHARE")
     chat = ids.new()
+    now = times.now()
     db.rows(
-        "INSERT INTO contacts_chat (id, kind, pair_low, pair_high, topic, visibility, head, created_at)"
-        " VALUES (%s, 'direct', %s, %s, '', 'private', 0, %s) ON CONFLICT (pair_low, pair_high) DO NOTHING",
-        [chat, min(a, b), max(a, b), times.now()],
+        "INSERT INTO contacts_chat (id, kind, pair_low, pair_high, topic, visibility, search_text, head, created_at,"
+        " activity_at) VALUES (%s, 'direct', %s, %s, '', 'private', '', 0, %s, %s)"
+        " ON CONFLICT (pair_low, pair_high) DO NOTHING",
+        [chat, min(a, b), max(a, b), now, now],
     )
     row = lock_pair(a, b)
     if row is None:
@@ -55,9 +63,9 @@ def make_pair(a: int, b: int) -> tuple[ChatRow, bool]:
 def add_members(chat: UUID, numbers: Sequence[int]) -> None:
     """Make identities members of a chat that was just made."""
     db.many(
-        "INSERT INTO contacts_member (chat_id, identity_id, state, role, joined_cursor, read_cursor) VALUES",
-        "(%s, %s, 'member', 'member', 0, 0)",
-        [(chat, number) for number in sorted(set(numbers))],
+        "INSERT INTO contacts_member (chat_id, identity_id, state, role, joined_cursor, read_cursor, joined_at) VALUES",
+        "(%s, %s, 'member', 'member', 0, 0, %s)",
+        [(chat, number, times.now()) for number in sorted(set(numbers))],
     )
 
 

@@ -15,6 +15,7 @@ class Code(StrEnum):
     TOO_LARGE = "too_large"
     REQUEST_TIMEOUT = "request_timeout"
     UNAUTHENTICATED = "unauthenticated"
+    SUSPENDED = "suspended"
     INSUFFICIENT_SCOPE = "insufficient_scope"
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
@@ -30,6 +31,17 @@ class Code(StrEnum):
     KEY_TAKEN = "key_taken"
     THREAD_CLOSED = "thread_closed"
     THREAD_FULL = "thread_full"
+    THREAD_MESSAGE = "thread_message"
+    NOT_OWNER = "not_owner"
+    ROOM_FULL = "room_full"
+    ALREADY_MEMBER = "already_member"
+    INVITE_ANSWERED = "invite_answered"
+    NOT_A_ROOM = "not_a_room"
+    VERSION_CONFLICT = "version_conflict"
+    SEALED_MEMBERS = "sealed_members"
+    QUOTA_EXCEEDED = "quota_exceeded"
+    NOT_DELETED = "not_deleted"
+    WEBHOOK_DISABLED = "webhook_disabled"
     LEASED = "leased"
     LEASE_LOST = "lease_lost"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
@@ -37,6 +49,15 @@ class Code(StrEnum):
     RATE_LIMITED = "rate_limited"
     LOOP_GUARD = "loop_guard"
     TOO_MANY_WAITS = "too_many_waits"
+    WEBSOCKET_REQUIRED = "websocket_required"
+    AUTHENTICATION_TIMEOUT = "authentication_timeout"
+    INVALID_HELLO = "invalid_hello"
+    INVALID_FRAME = "invalid_frame"
+    UNSUPPORTED_VERSION = "unsupported_version"
+    UNKNOWN_TOOL = "unknown_tool"
+    HEARTBEAT_TIMEOUT = "heartbeat_timeout"
+    SLOW_CONNECTION = "slow_connection"
+    CONNECTION_CLOSED = "connection_closed"
     UNAVAILABLE = "unavailable"
     INTERNAL = "internal"
 
@@ -48,6 +69,7 @@ STATUS: dict[Code, int] = {
     Code.TOO_LARGE: 413,
     Code.REQUEST_TIMEOUT: 408,
     Code.UNAUTHENTICATED: 401,
+    Code.SUSPENDED: 403,
     Code.INSUFFICIENT_SCOPE: 403,
     Code.NOT_FOUND: 404,
     Code.METHOD_NOT_ALLOWED: 405,
@@ -63,6 +85,17 @@ STATUS: dict[Code, int] = {
     Code.KEY_TAKEN: 409,
     Code.THREAD_CLOSED: 409,
     Code.THREAD_FULL: 409,
+    Code.THREAD_MESSAGE: 409,
+    Code.NOT_OWNER: 403,
+    Code.ROOM_FULL: 409,
+    Code.ALREADY_MEMBER: 409,
+    Code.INVITE_ANSWERED: 409,
+    Code.NOT_A_ROOM: 409,
+    Code.VERSION_CONFLICT: 409,
+    Code.SEALED_MEMBERS: 409,
+    Code.QUOTA_EXCEEDED: 409,
+    Code.NOT_DELETED: 409,
+    Code.WEBHOOK_DISABLED: 409,
     Code.LEASED: 409,
     Code.LEASE_LOST: 409,
     Code.IDEMPOTENCY_CONFLICT: 409,
@@ -70,6 +103,15 @@ STATUS: dict[Code, int] = {
     Code.RATE_LIMITED: 429,
     Code.LOOP_GUARD: 429,
     Code.TOO_MANY_WAITS: 429,
+    Code.WEBSOCKET_REQUIRED: 426,
+    Code.AUTHENTICATION_TIMEOUT: 401,
+    Code.INVALID_HELLO: 400,
+    Code.INVALID_FRAME: 400,
+    Code.UNSUPPORTED_VERSION: 400,
+    Code.UNKNOWN_TOOL: 404,
+    Code.HEARTBEAT_TIMEOUT: 408,
+    Code.SLOW_CONNECTION: 429,
+    Code.CONNECTION_CLOSED: 503,
     Code.UNAVAILABLE: 503,
     Code.INTERNAL: 500,
 }

@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
 from django.db import models
+from django.db.models import Q
 
 from apps.core import ids, times
 
@@ -102,7 +103,22 @@ class Identity(models.Model):
     created_at = models.DateTimeField(default=times.now)
     updated_at = models.DateTimeField(default=times.now)
     suspended_at = models.DateTimeField(null=True)
+    suspended_until = models.DateTimeField(null=True)  # null while suspended: until an operator ends it
+    suspended_reason = models.CharField(max_length=500, blank=True)
+    hidden_at = models.DateTimeField(null=True)  # an operator took it out of the directory
     deleted_at = models.DateTimeField(null=True)
+    purge_at = models.DateTimeField(null=True)  # deleted, and may be restored until then
+
+    class Meta:
+        indexes = [
+            # Read by lifecycle.jobs: what a clock ends.
+            models.Index(fields=["purge_at"], name="identity_purge", condition=Q(purge_at__isnull=False)),
+            models.Index(
+                fields=["suspended_until"],
+                name="identity_suspended",
+                condition=Q(suspended_until__isnull=False),
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"@{self.handle}"
@@ -179,6 +195,19 @@ class Key(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class Claim(models.Model):
+    """A one-time code by which another identity's account takes over an agent; only its hash is kept."""
+
+    identity = models.ForeignKey(Identity, models.CASCADE, related_name="claims")
+    hash = models.BinaryField(max_length=32, unique=True)
+    created_at = models.DateTimeField(default=times.now)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return str(self.pk)
 
 
 class Presence(models.Model):

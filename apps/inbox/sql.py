@@ -35,8 +35,8 @@ def raise_heads(counts: dict[int, int]) -> dict[int, int]:
     The rows stay locked until commit, so that order of seq is order of commit.
     """
     found = db.many(
-        "INSERT INTO inbox_inboxhead AS head (identity_id, seq, floor) VALUES",
-        "(%s, %s, 0)",
+        "INSERT INTO inbox_inboxhead AS head (identity_id, seq, floor, hooks) VALUES",
+        "(%s, %s, 0, 0)",
         sorted(counts.items()),
         "ON CONFLICT (identity_id) DO UPDATE SET seq = head.seq + excluded.seq RETURNING identity_id, seq",
     )

@@ -95,9 +95,12 @@ class Entry(models.Model):
     message_id = models.TextField(null=True)  # noqa: DJ001  the asker's own id, as given
     client_id = models.CharField(max_length=128, null=True)  # noqa: DJ001  null is "none given"
     content_hash = models.BinaryField(max_length=32, null=True)
+    # Its text parts, casefolded: what GET /v1/search looks for. Null when there is nothing to find.
+    search_text = models.TextField(null=True)  # noqa: DJ001
     created_at = models.DateTimeField(default=times.now)
     edited_at = models.DateTimeField(null=True)
     deleted_at = models.DateTimeField(null=True)
+    hidden_at = models.DateTimeField(null=True)  # an operator hides what it says
     expires_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -115,3 +118,58 @@ class Entry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.chat_id}/{self.cursor} {self.type}"
+
+
+class File(models.Model):
+    """A file in a chat: its owner changes it, the chat's members read it. What is in it are its versions."""
+
+    id = models.UUIDField(primary_key=True, default=ids.new, editable=False)
+    chat = models.ForeignKey("contacts.Chat", models.CASCADE, related_name="files", db_index=False)
+    owner = models.ForeignKey("identities.Identity", models.CASCADE, related_name="files", db_index=False)
+    version = models.PositiveIntegerField(default=1)  # the newest
+    created_at = models.DateTimeField(default=times.now)
+    updated_at = models.DateTimeField(default=times.now)
+    deleted_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            # Read by GET /v1/chats/{id}/files, newest first.
+            models.Index(fields=["chat", "-created_at", "-id"], name="file_chat"),
+            # Read by the owner's quota.
+            models.Index(fields=["owner"], name="file_owner", condition=Q(deleted_at=None)),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class FileVersion(models.Model):
+    """One content of a file, as it lies in the storage under `key`."""
+
+    file = models.ForeignKey(File, models.CASCADE, related_name="versions", db_index=False)
+    version = models.PositiveIntegerField()
+    name = models.CharField(max_length=255)
+    media_type = models.CharField(max_length=127)
+    size = models.PositiveBigIntegerField()
+    sha256 = models.BinaryField(max_length=32)
+    key = models.CharField(max_length=100, unique=True)
+    created_at = models.DateTimeField(default=times.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["file", "version"], name="file_version_once")]
+
+    def __str__(self) -> str:
+        return f"{self.file_id}/{self.version}"
+
+
+class StoredBlob(models.Model):
+    """A key of the storage whose bytes are to go: written before the bytes, taken back with the row that uses them.
+
+    So bytes that a crash left behind, and those of a deleted file, are found and removed by a job.
+    """
+
+    key = models.CharField(max_length=100, primary_key=True)
+    drop_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.key

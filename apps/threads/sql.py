@@ -13,7 +13,9 @@ import orjson
 from apps.core import db, times
 from apps.core.actor import Actor, Ref
 from apps.core.strict_json import dumps
+from apps.identities.search_text import fold
 from apps.identities.sql import LIVE
+from apps.threads.parts import Part, text_of
 
 Row = tuple[Any, ...]
 
@@ -72,8 +74,14 @@ _THREAD_WIDTH = _THREAD.count(",") + 1
 _PEOPLE = " JOIN identities_identity a ON a.number = t.asker_id JOIN identities_identity b ON b.number = t.assignee_id"
 _ENTRY = (
     "e.id, e.thread_id, e.cursor, e.actor_id, e.kind, e.of_id, e.last, e.data, e.metadata, e.message_id,"
-    " e.created_at"
+    " e.created_at, e.hidden_at"
 )
+
+
+def search_text(parts: Sequence[Part]) -> str | None:
+    """What a search finds of a message: its texts, casefolded; None without any."""
+    text = text_of(list(parts))
+    return None if not text else fold(text)
 
 
 def _thread(row: Row) -> ThreadRow:
@@ -109,9 +117,9 @@ def _entry(row: Row) -> EntryRow:
         kind=row[4],
         of=db.maybe_uuid(row[5]),
         last=None if row[6] is None else bool(row[6]),
-        parts=data["parts"],
+        parts=data["parts"] if row[11] is None else [],
         state=data.get("state"),
-        metadata=None if row[8] is None else orjson.loads(row[8]),
+        metadata=None if row[8] is None or row[11] is not None else orjson.loads(row[8]),
         message_id=row[9],
         created_at=db.time(row[10]),
     )
@@ -263,7 +271,10 @@ def retried(chat: UUID, actor: int, content: bytes, since: datetime) -> UUID | N
 
 def next_cursor(chat: UUID) -> int:
     """Raise the chat's head by one; the new cursor."""
-    found = db.row("UPDATE contacts_chat SET head = head + 1 WHERE id = %s RETURNING head", [chat])
+    found = db.row(
+        "UPDATE contacts_chat SET head = head + 1, activity_at = %s WHERE id = %s RETURNING head",
+        [times.now(), chat],
+    )
     assert found is not None  # noqa: S101  the chat is locked, so it is there
     return int(found[0])
 
@@ -325,8 +336,8 @@ def insert_entry(chat: UUID, row: EntryRow, type: str, client_id: str | None, co
         said["state"] = row.state
     db.rows(
         "INSERT INTO threads_entry (id, chat_id, cursor, kind, type, actor_id, thread_id, of_id, last, data,"
-        " metadata, message_id, client_id, content_hash, created_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        " metadata, message_id, client_id, content_hash, search_text, created_at)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         [
             row.id,
             chat,
@@ -342,6 +353,7 @@ def insert_entry(chat: UUID, row: EntryRow, type: str, client_id: str | None, co
             row.message_id,
             client_id,
             content,
+            search_text(row.parts),
             row.created_at,
         ],
     )
