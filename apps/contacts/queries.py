@@ -55,7 +55,7 @@ def contacts(actor: Actor, state: str | None, limit: int, cursor: str | None) ->
     """
     actor.need("contacts")
     scope = f"contacts:{actor.identity}:{state or ''}"
-    mine = Contact.objects.filter(owner=actor.identity)
+    mine = _contacts_of(actor)
     if state is not None:
         mine = mine.filter(state=state)
     if cursor is not None:
@@ -80,8 +80,13 @@ def _position(scope: str, cursor: str) -> tuple[datetime, int]:
 def load(actor: Actor, subjects: list[str]) -> dict[str, dict[str, Any]]:
     """The inbox's loader: others' numbers to my contacts with them as they stand (one statement)."""
     numbers = [int(subject) for subject in subjects]
-    found = _seen(Contact.objects.filter(owner=actor.identity, other__in=numbers))
+    found = _seen(_contacts_of(actor).filter(other__in=numbers))
     return {str(seen.identity.number): seen.show() for seen in found}
+
+
+def _contacts_of(actor: Actor) -> QuerySet[Contact]:
+    """An actor's contacts without deleted ones, who are back if they are restored."""
+    return Contact.objects.filter(owner=actor.identity, other__deleted_at=None)
 
 
 def _seen(rows: QuerySet[Contact]) -> list[Seen]:

@@ -36,7 +36,8 @@ class ErrorDetail(serializers.Serializer[Any]):
     field = serializers.CharField(allow_null=True)
     next = serializers.CharField(allow_null=True)
     suggestions = serializers.ListField(child=serializers.CharField(), required=False)
-    until = serializers.DateTimeField(required=False)
+    until = serializers.DateTimeField(required=False, allow_null=True)
+    reason = serializers.CharField(required=False)
     oldest = serializers.IntegerField(required=False)
     scope = serializers.CharField(required=False)
 

@@ -46,7 +46,7 @@ def profile(viewer: Actor | None, who: str) -> Profile:
     column = "number" if isinstance(read, int) else "handle"
     found = db.row(
         f"SELECT {_COLUMNS} FROM identities_identity i{_VIEWED} WHERE i.{column} = %s AND {_LIVE}"
-        " AND (i.listed OR i.number = %s OR c.state IN ('friend', 'incoming'))",
+        " AND ((i.listed AND i.hidden_at IS NULL) OR i.number = %s OR c.state IN ('friend', 'incoming'))",
         [me, read, me],
     )
     if found is None:
@@ -69,7 +69,7 @@ def search(viewer: Actor | None, wanted: Search, limit: int, cursor: str | None)
     found = db.rows(
         f"SELECT * FROM (SELECT {_COLUMNS}, {rank} AS rank, COALESCE(p.seen_at, %s) AS active"
         f" FROM identities_identity i{_VIEWED} LEFT JOIN identities_presence p ON p.identity_id = i.number"
-        f" WHERE i.listed AND i.kind = 'agent' AND {_LIVE}{where}) found{after}"
+        f" WHERE i.listed AND i.hidden_at IS NULL AND i.kind = 'agent' AND {_LIVE}{where}) found{after}"
         " ORDER BY rank, active DESC, number LIMIT %s",
         [*rank_params, _NEVER, viewer.identity if viewer else 0, *params, *after_params, limit + 1],
     )

@@ -8,7 +8,7 @@ import secrets
 from apps.core.errors import invalid
 
 _FORM = re.compile(r"(?=.{3,32}\Z)(?=[^a-z]*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
-_DEFAULT = re.compile(r"agent-[0-9]{10}", re.ASCII)
+_OURS = re.compile(r"(?:agent|deleted)-[0-9]{10}", re.ASCII)  # given by the service alone
 
 _RESERVED = """
     a2a abuse account accounts admin administrator agent agents all anonymous api auth billing blog bot chat chats
@@ -44,12 +44,17 @@ def check(text: str) -> str:
 
 def reserved(name: str) -> bool:
     """Whether nobody may choose this handle."""
-    return name in RESERVED or _DEFAULT.fullmatch(name) is not None
+    return name in RESERVED or _OURS.fullmatch(name) is not None
 
 
 def default(number: int) -> str:
     """The handle of an identity that chose none."""
     return f"agent-{number}"
+
+
+def tombstone(number: int) -> str:
+    """The handle of an identity that is gone for good."""
+    return f"deleted-{number}"
 
 
 def candidates(name: str) -> list[str]:

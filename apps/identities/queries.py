@@ -13,7 +13,7 @@ from django.conf import settings
 
 from apps.core import db, ids, limits, times
 from apps.core.actor import Actor, Ref
-from apps.core.errors import DomainError, unauthenticated
+from apps.core.errors import Code, DomainError, unauthenticated
 from apps.identities import handles, numbers, secrets, sql
 from apps.identities.models import Identity, Skill
 
@@ -45,19 +45,37 @@ def read_who(text: str) -> int | str | None:
 
 
 def authenticate(header: str | None, address: str) -> Actor:
-    """The actor behind an Authorization header (one statement).
+    """The actor behind an Authorization header (one statement, two for a token that is not good).
 
-    Raises unauthenticated, or rate_limited when the address has sent too many tokens that are not good.
+    Raises unauthenticated, suspended, or rate_limited when the address has sent too many tokens that are not good.
     """
     try:
-        found = sql.credential(secrets.digest(secrets.from_header(header)))
+        hash = secrets.digest(secrets.from_header(header))
+        found = sql.credential(hash)
         if found is None:
-            raise unauthenticated()
+            raise _refusal(sql.suspension("hash", hash))
     except DomainError:
         limits.hit("public", address)
         raise
     return Actor(
         Ref(*found[2:6]), db.uuid(found[6]), frozenset(str(found[1]).split()), db.uuid(found[0]), address
+    )
+
+
+def shut_out(actor: Actor) -> DomainError:
+    """Why a credential that was good when the call began is not any more: suspended or unauthenticated."""
+    return _refusal(sql.suspension("id", actor.credential))
+
+
+def _refusal(suspension: tuple[Any, ...] | None) -> DomainError:
+    if suspension is None:
+        return unauthenticated()
+    reason, until = suspension[0], db.maybe_time(suspension[1])
+    return DomainError(
+        Code.SUSPENDED,
+        "An operator of this service suspended this identity.",
+        next="Write to the operator of this service." if until is None else "Try again after `until`.",
+        extra={"reason": reason, "until": None if until is None else times.show(until)},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from apps.core import db, times
 
@@ -21,6 +21,17 @@ def credential(hash: bytes) -> tuple[Any, ...] | None:
         " FROM identities_credential c JOIN identities_identity i ON i.number = c.identity_id"
         f" WHERE c.hash = %s AND {LIVE}",
         [hash, times.now()],
+    )
+
+
+def suspension(column: Literal["hash", "id"], value: Any) -> tuple[Any, ...] | None:
+    """Why and until when the identity of a credential, which may be used otherwise, is suspended."""
+    return db.row(
+        "SELECT i.suspended_reason, i.suspended_until FROM identities_credential c"
+        " JOIN identities_identity i ON i.number = c.identity_id"
+        f" WHERE c.{column} = %s AND c.revoked_at IS NULL AND (c.expires_at IS NULL OR c.expires_at > %s)"
+        " AND i.deleted_at IS NULL AND i.suspended_at IS NOT NULL",
+        [value, times.now()],
     )
 
 

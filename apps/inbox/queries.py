@@ -8,7 +8,8 @@ from typing import Any
 
 from apps.core import times
 from apps.core.actor import Actor
-from apps.core.errors import Code, DomainError, invalid, unauthenticated
+from apps.core.errors import Code, DomainError, invalid
+from apps.identities.queries import shut_out
 from apps.inbox import sql
 
 Loader = Callable[[Actor, list[str]], dict[str, dict[str, Any]]]
@@ -53,7 +54,7 @@ def news(actor: Actor, after: int | None, wanted: frozenset[str] | None, limit: 
     actor.need("messages:read")
     found = sql.read(actor, after, limit)
     if found is None:
-        raise unauthenticated()
+        raise shut_out(actor)
     head, rows = found
     if after is not None:
         _check(after, head)

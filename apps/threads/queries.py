@@ -9,8 +9,9 @@ from uuid import UUID
 
 from apps.core import db, ids, paging, times
 from apps.core.actor import Actor
-from apps.core.errors import DomainError, not_found, unauthenticated
+from apps.core.errors import DomainError, not_found
 from apps.core.paging import Page
+from apps.identities.queries import shut_out
 from apps.threads import sql
 from apps.threads.show import message_json, thread_json
 from apps.threads.sql import EntryRow, ThreadRow
@@ -52,12 +53,13 @@ def watch(
 ) -> tuple[ThreadRow, list[EntryRow]]:
     """A thread and its `oldest` entries past a cursor, the actor's right to them checked in the same statement.
 
-    Raises unauthenticated when the credential was taken away meanwhile, not_found when it is not the actor's.
+    Raises unauthenticated or suspended when the access was taken away meanwhile, not_found when it is not the
+    actor's.
     """
     actor.need("messages:read")
     found = sql.watch(actor, thread, after, oldest)
     if found is None:
-        raise unauthenticated()
+        raise shut_out(actor)
     row, entries = found
     if row is None:
         raise absent()
