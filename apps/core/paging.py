@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from django.core import signing
+from django.db.models import Model, Q, QuerySet
 
+from apps.core import times
 from apps.core.errors import DomainError, invalid
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 100
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +58,16 @@ def cut(rows: list[T], limit: int, scope: str, key: Callable[[T], Sequence[Any]]
         return Page(rows, None)
     rows = rows[:limit]
     return Page(rows, seal(scope, key(rows[-1])))
+
+
+def newest(rows: QuerySet[M], moment: str, scope: str, limit: int, cursor: str | None) -> Page[M]:
+    """A page of a query that is not hot, newest first by its time field `moment`, then by its UUID `id`.
+
+    One statement. Raises invalid for a cursor of another list.
+    """
+    if cursor is not None:
+        at, id = unseal(scope, cursor)
+        before = times.read(at)
+        rows = rows.filter(Q(**{f"{moment}__lt": before}) | Q(**{moment: before, "pk__lt": id}))
+    found = list(rows.order_by(f"-{moment}", "-pk")[: limit + 1])
+    return cut(found, limit, scope, lambda row: (times.show(getattr(row, moment)), row.pk.hex))
