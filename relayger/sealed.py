@@ -148,7 +148,13 @@ class Envelope:
 
     def signed(self) -> bytes:
         """The bytes that the signature covers."""
-        fields = [self.scope.encode(), self.sender.encode(), self.key_id.encode(), self.nonce, self.ciphertext]
+        fields = [
+            self.scope.encode(),
+            self.sender.encode(),
+            self.key_id.encode(),
+            self.nonce,
+            self.ciphertext,
+        ]
         for entry in sorted(self.keys, key=lambda entry: entry.to):
             fields += [entry.to.encode(), entry.key_id.encode(), entry.sealed]
         return _LABEL + b"".join(len(field).to_bytes(4, "big") + field for field in fields)
@@ -316,7 +322,9 @@ def _object(value: object, path: str, names: tuple[str, ...]) -> dict[str, Any]:
             raise Malformed(f"{path}.{name}".lstrip("."), "Must be there.")
     for name in value:
         if name not in names:
-            raise Malformed(f"{path}.{name}".lstrip("."), f"There is no such field; known: {', '.join(names)}.")
+            raise Malformed(
+                f"{path}.{name}".lstrip("."), f"There is no such field; known: {', '.join(names)}."
+            )
     return value
 
 

@@ -128,3 +128,22 @@ def share_room(a: int, b: int) -> bool:
         [a, b],
     )
     return found is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """A chat's members; `pair` are both numbers of a direct chat, the lower first, None in a room."""
+
+    pair: tuple[int, int] | None
+    members: list[int]
+
+
+def audience(chat: UUID) -> Audience:
+    """Who is a member of a chat that is there (one statement)."""
+    found = db.rows(
+        "SELECT c.pair_low, c.pair_high, m.identity_id FROM contacts_chat c"
+        " LEFT JOIN contacts_member m ON m.chat_id = c.id AND m.state = 'member' WHERE c.id = %s",
+        [chat],
+    )
+    pair = (found[0][0], found[0][1]) if found and found[0][0] is not None else None
+    return Audience(pair, [number for _, _, number in found if number is not None])

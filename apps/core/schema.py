@@ -40,6 +40,7 @@ class ErrorDetail(serializers.Serializer[Any]):
     reason = serializers.CharField(required=False)
     oldest = serializers.IntegerField(required=False)
     scope = serializers.CharField(required=False)
+    missing = serializers.ListField(child=serializers.CharField(), required=False)
 
 
 class ErrorBody(serializers.Serializer[Any]):

@@ -21,7 +21,7 @@ from apps.core.actor import Actor
 from apps.core.errors import Code, DomainError, invalid
 from apps.identities.queries import Person
 from apps.inbox.actions import Event, publish
-from apps.threads import changes, leases, sql
+from apps.threads import changes, leases, sealed, sql
 from apps.threads.changes import Reply, Text
 from apps.threads.models import FINAL, NEEDS_ASKER, State
 from apps.threads.parts import Part, check_metadata, first_line
@@ -66,7 +66,7 @@ def ask(
     """Open a thread with `other`, who becomes its assignee.
 
     Raises contact_requested, contact_required or contact_declined when they are not friends (the request that
-    contact_requested speaks of is stored), invalid, insufficient_scope, loop_guard, rate_limited,
+    contact_requested speaks of is stored), invalid, sealed_members, insufficient_scope, loop_guard, rate_limited,
     idempotency_conflict.
     """
     actor.need("messages:write")
@@ -96,6 +96,7 @@ def _ask(
         if door.refusal is not None:
             publish(door.events)
             return door.refusal
+        sealed.check(actor, door.chat, text.parts)
         thread, entry = _opened(actor, other, door.chat, text, context, parent)
         sql.insert_thread(thread)
         sql.insert_entry(thread.chat, entry, "thread.opened", text.client_id, text.retry_hash)
@@ -171,7 +172,7 @@ def say(
 
     `assignee` narrows the look-up to threads that one identity answers. Raises not_found, thread_closed,
     thread_full, not_assignee for a state from the asker, lease_lost for a stale attempt, invalid,
-    idempotency_conflict.
+    sealed_members, idempotency_conflict.
     """
     actor.need("messages:write")
     text = Text(parts, check_metadata(metadata), client_id, message_id, retry_hash)
@@ -192,6 +193,7 @@ def _say(actor: Actor, id: UUID, text: Text, key: bytes, reply: Reply, assignee:
             _count(actor, thread.assignee.number)
         if state not in FINAL:  # what ends a thread is taken by a full one too
             _take_more(thread, text)
+        sealed.check(actor, thread.chat, text.parts)
         now = times.now()
         entry = changes.entry_of(
             actor.identity, thread, sql.next_cursor(thread.chat), now, text, state, reply
