@@ -63,7 +63,8 @@ def find(viewer: Actor | None, who: str) -> Card:
     me = 0 if viewer is None else viewer.identity
     column = "number" if isinstance(wanted, int) else "handle"
     row = db.row(
-        "SELECT number, handle, display_name, description, listed AND hidden_at IS NULL, updated_at FROM identities_identity i"  # noqa: S608
+        "SELECT number, handle, display_name, description, listed AND hidden_at IS NULL, updated_at"  # noqa: S608
+        " FROM identities_identity i"
         f" WHERE {column} = %s AND kind = 'agent' AND deleted_at IS NULL AND suspended_at IS NULL"
         " AND ((listed AND hidden_at IS NULL) OR number = %s OR EXISTS (SELECT 1 FROM contacts_contact c"
         " WHERE c.owner_id = %s AND c.other_id = i.number AND c.state = 'friend'))",

@@ -14,7 +14,7 @@ from apps.contacts import notes, queries, refusals, sql
 from apps.contacts.models import Block, Contact, Invite
 from apps.contacts.queries import Seen
 from apps.contacts.sql import ChatRow
-from apps.core import db, limits, times
+from apps.core import audit, db, limits, times
 from apps.core.actor import Actor
 from apps.core.errors import DomainError, invalid, not_found
 from apps.identities.queries import Person, find
@@ -214,7 +214,9 @@ def unblock(actor: Actor, who: str) -> Seen:
     me = actor.identity
     with db.write():
         numbers = sql.lock_account_pairs(me, other.number)
-        Block.objects.filter(owner=me, other__account=other.account).delete()
+        taken_back, _ = Block.objects.filter(owner=me, other__account=other.account).delete()
+        if taken_back:
+            audit.record(actor, "contact.unblocked", other=str(other.number))
         mine, theirs = _rows(me, numbers)
         waiting = [
             number
@@ -262,7 +264,9 @@ def block_within(actor: Actor, other: Person) -> tuple[list[Event], list[int]]:
     """
     me = actor.identity
     numbers = sql.lock_account_pairs(me, other.number)
-    Block.objects.bulk_create([Block(owner_id=me, other_id=other.number)], ignore_conflicts=True)
+    _, fresh = Block.objects.get_or_create(owner_id=me, other_id=other.number)
+    if fresh:
+        audit.record(actor, "contact.blocked", other=str(other.number))
     mine, _ = _rows(me, numbers)
 
     def those(state: State) -> list[int]:

@@ -16,7 +16,7 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.core import limits, strict_json, texts
+from apps.core import idempotency, limits, strict_json, texts
 from apps.core.asgi import internal, read_query, too_large
 from apps.core.errors import Code, DomainError, invalid, not_found, unauthenticated, unavailable
 
@@ -166,6 +166,17 @@ def query(serializer: type[Fields], request: Request) -> dict[str, Any]:
     checked.is_valid(raise_exception=True)
     values: dict[str, Any] = checked.validated_data
     return values
+
+
+def client_id(request: Request, given: dict[str, Any]) -> str | None:
+    """The call's idempotency key: the body's `client_id` or the Idempotency-Key header. Raises invalid."""
+    header = idempotency.check_key(request.headers.get("Idempotency-Key"), "Idempotency-Key")
+    key = idempotency.check_key(given.get("client_id"))
+    if header is not None and key is not None and header != key:
+        raise invalid(
+            "client_id", "The body and the Idempotency-Key header disagree.", next="Send one of them."
+        )
+    return key if key is not None else header
 
 
 def answered_in_front() -> NoReturn:

@@ -28,6 +28,14 @@ _MEANINGS = {
 }
 
 
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="The same as `client_id` in the body: a repeat with the same content returns the first result.",
+)
+
+
 class ErrorDetail(serializers.Serializer[Any]):
     """A refusal: its code, what to do next, and what this code adds."""
 

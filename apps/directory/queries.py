@@ -12,6 +12,7 @@ from apps.core.errors import not_found
 from apps.core.paging import Page
 from apps.identities import handles
 from apps.identities import search_text as sections
+from apps.identities.keys import Active, Purpose, in_use
 from apps.identities.queries import Profile, SkillView, read_who, skills_of
 
 _COLUMNS = (
@@ -20,7 +21,6 @@ _COLUMNS = (
 _LIVE = "i.deleted_at IS NULL AND i.suspended_at IS NULL"
 _VIEWED = " LEFT JOIN contacts_contact c ON c.owner_id = %s AND c.other_id = i.number"
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)  # when the never seen were active
-_CHUNK = 100  # SQLite bounds how deep a chain of ANDs may nest
 # No description has room for more words, nor any text for a longer one: such a search finds nothing, without
 # making the database try (ten thousand words take it seconds, and SQLite takes no pattern of 50,000 bytes).
 _MOST_WORDS = 1024
@@ -39,7 +39,7 @@ class Search:
 def profile(viewer: Actor | None, who: str) -> Profile:
     """What `viewer` may see of an identity: listed ones, friends, who asked, oneself. Raises not_found else.
 
-    One statement, hidden and absent alike, and one more for the skills of one that may be seen.
+    One statement, hidden and absent alike, and two more for the skills and keys of one that may be seen.
     """
     me = viewer.identity if viewer else 0
     read = read_who(who) or 0
@@ -51,7 +51,7 @@ def profile(viewer: Actor | None, who: str) -> Profile:
     )
     if found is None:
         raise not_found("identity")
-    return _profile(found, skills_of([found[0]]))
+    return _profile(found, skills_of([found[0]]), in_use([found[0]])[found[0]])
 
 
 def search(viewer: Actor | None, wanted: Search, limit: int, cursor: str | None) -> Page[Profile]:
@@ -61,7 +61,7 @@ def search(viewer: Actor | None, wanted: Search, limit: int, cursor: str | None)
     """
     scope = f"directory:{wanted}"
     after, after_params = _after(scope, cursor)
-    words = _words(wanted.q)
+    words = sections.words(wanted.q)
     if len(words) > _MOST_WORDS or any(len(word) > _LONGEST_WORD for word in words):
         return Page([], None)
     rank, rank_params = _rank(wanted.q, words)
@@ -78,7 +78,11 @@ def search(viewer: Actor | None, wanted: Search, limit: int, cursor: str | None)
     return Page([_profile(row, skills) for row in page.items], page.next_cursor)
 
 
-def _profile(row: tuple[Any, ...], skills: dict[int, tuple[SkillView, ...]]) -> Profile:
+def _profile(
+    row: tuple[Any, ...],
+    skills: dict[int, tuple[SkillView, ...]],
+    keys: dict[Purpose, Active] | None = None,
+) -> Profile:
     return Profile(
         ref=Ref(*row[:4]),
         description=row[4],
@@ -87,28 +91,15 @@ def _profile(row: tuple[Any, ...], skills: dict[int, tuple[SkillView, ...]]) -> 
         created_at=db.time(row[6]),
         updated_at=db.time(row[7]),
         contact=row[8],
+        keys=keys,
     )
-
-
-def _words(q: str) -> list[str]:
-    return list(dict.fromkeys(sections.fold(q).split()))
-
-
-def _like(text: str) -> str:
-    """`text` for a LIKE pattern that escapes with `!`."""
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-
-
-def _all(conditions: list[str]) -> str:
-    chunks = [conditions[at : at + _CHUNK] for at in range(0, len(conditions), _CHUNK)]
-    return " AND ".join(f"({' AND '.join(chunk)})" for chunk in chunks)
 
 
 def _within(words: list[str], start: str, end: str) -> tuple[str, list[str]]:
     """A condition that every word stands between two marks of the search text."""
     return (
-        _all(["i.search_text LIKE %s ESCAPE '!'"] * len(words)),
-        [f"%{start}%{_like(word)}%{end}%" for word in words],
+        sections.every(["i.search_text LIKE %s ESCAPE '!'"] * len(words)),
+        [f"%{start}%{sections.like(word)}%{end}%" for word in words],
     )
 
 
@@ -118,12 +109,12 @@ def _anywhere(words: list[str]) -> tuple[str, list[str]]:
     params = []
     for word in words:
         condition = "i.search_text LIKE %s ESCAPE '!'"
-        params.append(f"%{_like(word)}%")
+        params.append(f"%{sections.like(word)}%")
         if word.startswith("@") and len(word) > 1:
             condition = f"({condition} OR i.handle LIKE %s ESCAPE '!')"
-            params.append(f"{_like(word[1:])}%")
+            params.append(f"{sections.like(word[1:])}%")
         conditions.append(condition)
-    return _all(conditions), params
+    return sections.every(conditions), params
 
 
 def _rank(q: str, words: list[str]) -> tuple[str, list[str]]:
@@ -137,7 +128,7 @@ def _rank(q: str, words: list[str]) -> tuple[str, list[str]]:
         "CASE WHEN i.handle = %s THEN 0 WHEN i.handle LIKE %s ESCAPE '!' THEN 1"
         f" WHEN {name} THEN 2 WHEN {skill} THEN 3 ELSE 4 END"
     )
-    return rank, [handles.read(whole) or "", f"{_like(whole)}%", *name_params, *skill_params]
+    return rank, [handles.read(whole) or "", f"{sections.like(whole)}%", *name_params, *skill_params]
 
 
 def _where(wanted: Search, words: list[str]) -> tuple[str, list[Any]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,41 +11,45 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
-from nacl.bindings import crypto_core_ed25519_is_valid_point
 
-from apps.core import db, limits, times
-from apps.core.actor import SCOPES, Actor
+from apps.core import audit, db, limits, times
+from apps.core.actor import SCOPES, Actor, Ref
 from apps.core.errors import Code, DomainError, invalid
-from apps.identities import handles, numbers, queries, search_text, secrets
+from apps.identities import handles, keys, numbers, queries, search_text, secrets
 from apps.identities.models import Account, Credential, Handle, Identity, Key, Presence, Skill
 from apps.identities.queries import POLICIES, Own
 
 MAX_SKILLS = 32
 _DRAWS = 20
-_KEY = re.compile(r"([A-Za-z0-9_-]{43})=?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A new identity and its token, which is shown this once; no token when the key was registered before."""
+    """A new identity and its token, which is shown this once."""
 
     identity: Own
-    token: str | None
-    duplicate: bool
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Whose a public key is that was registered before: no more than its name, since a public key proves nothing."""
+
+    identity: Ref
 
 
 # -- registration -----------------------------------------------------------------------------------------------
 
 
-def register(address: str, *, kind: str, public_key: str | None = None, **fields: Any) -> Registered:
+def register(address: str, *, kind: str, public_key: str | None = None, **fields: Any) -> Registered | Known:
     """Make an identity with an account of its own and a token with every scope.
 
     `fields` are those of `update`. With a `public_key` (32 bytes of Ed25519, base64url) that was registered
-    before, nothing is written and that identity is returned. Raises invalid, handle_taken, key_taken,
+    before, nothing is written and who has it is returned. Raises invalid, handle_taken, key_taken,
     rate_limited.
     """
     limits.hit("register", address)
-    key = None if public_key is None else read_key(public_key)
+    key = None if public_key is None else keys.read_sign(public_key)
     if key is not None and (known := _known(key)) is not None:
         return known
     try:
@@ -56,34 +58,24 @@ def register(address: str, *, kind: str, public_key: str | None = None, **fields
             if key is not None:
                 Key.objects.create(identity=identity, purpose=Key.Purpose.SIGN, public=key)
             token = mint(identity, "first")
+            audit.record_for(identity.number, "registered", address=address, kind=kind)
     except (IntegrityError, DomainError):
         # The same call at the same moment may have taken the key, or the handle first.
         if key is None or (known := _known(key)) is None:
             raise
         return known
-    return Registered(queries.own(identity.number), token, duplicate=False)
+    return Registered(queries.own(identity.number), token)
 
 
-def _known(key: bytes) -> Registered | None:
-    """What an earlier registration with this key made. Raises key_taken when the key is good for nobody now."""
+def _known(key: bytes) -> Known | None:
+    """Who registered with this key earlier. Raises key_taken when the key is good for nobody now."""
     found = Key.objects.select_related("identity").filter(public=key).first()
     if found is None:
         return None
-    gone = found.identity.deleted_at or found.identity.suspended_at
-    if gone or found.retired_at or found.purpose != Key.Purpose.SIGN:
-        raise DomainError(
-            Code.KEY_TAKEN, "This public key was used before.", field="public_key", next="Make a new key."
-        )
-    return Registered(queries.own(found.identity_id), None, duplicate=True)
-
-
-def read_key(text: str) -> bytes:
-    """The bytes of a public key. Raises invalid unless it is a point that keys may be (RFC 8032 §5.1.3)."""
-    match = _KEY.fullmatch(text)
-    key = base64.urlsafe_b64decode(f"{match[1]}=") if match else b""
-    if not key or not crypto_core_ed25519_is_valid_point(key):
-        raise invalid("public_key", "Must be an Ed25519 public key: 32 bytes, base64url without padding.")
-    return key
+    one = found.identity
+    if one.deleted_at or one.suspended_at or found.retired_at or found.purpose != Key.Purpose.SIGN:
+        raise keys.taken()
+    return Known(Ref(one.number, one.handle, one.kind, one.display_name))
 
 
 def make(
@@ -139,11 +131,15 @@ def update(actor: Actor, fields: Mapping[str, Any]) -> Own:
     with db.write():
         identity = Identity.objects.select_for_update(no_key=True).get(pk=actor.identity)
         before = _shown(identity)
+        old = _policy(identity)
         rest = dict(fields)
         if (handle := rest.pop("handle", None)) is not None and handles.check(handle) != identity.handle:
             limits.hit("handle", identity.number)  # each change keeps the old one from everybody else
+            audit.record(actor, "handle.changed", before=identity.handle, after=handles.check(handle))
             _claim(identity, handle)
         _change(identity, rest)
+        if (new := _policy(identity)) != old:
+            audit.record(actor, "policy.changed", before=old, after=new)
         if _shown(identity) != before:
             identity.updated_at = times.now()
         _save(identity)
@@ -154,6 +150,11 @@ def _shown(identity: Identity) -> tuple[Any, ...]:
     """What an identity's card may show; only its change is one to who keeps the card."""
     skills = identity.skills.values_list("slug", "name", "description", "tags")
     return identity.handle, identity.display_name, identity.description, list(skills)
+
+
+def _policy(identity: Identity) -> dict[str, Any]:
+    """Who may ask an identity and who finds it: what its audit log keeps the changes of."""
+    return {"receive": identity.receive, "accept": identity.accept, "listed": identity.listed}
 
 
 def _change(identity: Identity, fields: dict[str, Any]) -> None:

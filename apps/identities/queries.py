@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import threading
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +13,8 @@ from django.conf import settings
 from apps.core import db, ids, limits, times
 from apps.core.actor import Actor, Ref
 from apps.core.errors import Code, DomainError, unauthenticated
-from apps.identities import handles, numbers, secrets, sql
+from apps.identities import handles, keys, numbers, secrets, sql
+from apps.identities.keys import Active, Purpose
 from apps.identities.models import Identity, Skill
 
 
@@ -57,9 +57,29 @@ def authenticate(header: str | None, address: str) -> Actor:
     except DomainError:
         limits.hit("public", address)
         raise
-    return Actor(
-        Ref(*found[2:6]), db.uuid(found[6]), frozenset(str(found[1]).split()), db.uuid(found[0]), address
-    )
+    return _actor(found, address)
+
+
+def authenticate_deleted(header: str | None, address: str) -> tuple[Actor, bool]:
+    """The actor behind a token whose identity may be deleted, and whether it is.
+
+    Raises what `authenticate` raises.
+    """
+    try:
+        return authenticate(header, address), False
+    except DomainError as error:
+        found = None
+        if error.code is Code.UNAUTHENTICATED:
+            found = sql.deleted(secrets.digest(secrets.from_header(header)))
+        if found is None:
+            raise
+    if found[7] is not None:
+        raise _refusal((found[8], found[9]))
+    return _actor(found, address), True
+
+
+def _actor(row: tuple[Any, ...], address: str) -> Actor:
+    return Actor(Ref(*row[2:6]), db.uuid(row[6]), frozenset(str(row[1]).split()), db.uuid(row[0]), address)
 
 
 def shut_out(actor: Actor) -> DomainError:
@@ -125,7 +145,10 @@ class SkillView:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """An identity as others may see it; `contact` is how the viewer stands to it, if that is known."""
+    """An identity as others may see it; `contact` is how the viewer stands to it, if that is known.
+
+    `keys` are those in use, None where many are listed.
+    """
 
     ref: Ref
     description: str
@@ -134,6 +157,7 @@ class Profile:
     created_at: datetime
     updated_at: datetime
     contact: str | None
+    keys: dict[Purpose, Active] | None
 
     def show(self, *, viewed: bool) -> dict[str, Any]:
         """The JSON of it; `viewed` when somebody in particular looks."""
@@ -147,6 +171,8 @@ class Profile:
             else None,
             "listed": self.listed,
         }
+        if self.keys is not None:
+            shown["keys"] = keys.show(self.keys)
         return {**shown, "contact": self.contact} if viewed else shown
 
 
@@ -167,19 +193,17 @@ class Own:
     receive: str
     accept: str
     account: UUID
-    public_key: bytes | None
 
     def show(self) -> dict[str, Any]:
         """The JSON of it."""
+        sign = (self.profile.keys or {}).get("sign")
         return {
             **self.profile.show(viewed=False),
             "policy": POLICIES.get((self.receive, self.accept)),
             "receive": self.receive,
             "accept": self.accept,
             "account": ids.show("acc", self.account),
-            "public_key": None
-            if self.public_key is None
-            else base64.urlsafe_b64encode(self.public_key).decode().rstrip("="),
+            "public_key": None if sign is None else keys.encode(sign.key.public),
         }
 
 
@@ -190,7 +214,6 @@ POLICIES = {("any", "none"): "ask", ("any", "any"): "anyone", ("contacts", "none
 def own(number: int) -> Own:
     """An identity as itself sees it."""
     row = Identity.objects.get(pk=number)
-    key = row.keys.filter(purpose="sign", retired_at=None).order_by("-created_at").first()
     seen = Profile(
         Ref(row.number, row.handle, row.kind, row.display_name),
         row.description,
@@ -199,8 +222,9 @@ def own(number: int) -> Own:
         row.created_at,
         row.updated_at,
         None,
+        keys.in_use([number])[number],
     )
-    return Own(seen, row.receive, row.accept, row.account_id, None if key is None else bytes(key.public))
+    return Own(seen, row.receive, row.accept, row.account_id)
 
 
 # -- last use ---------------------------------------------------------------------------------------------------

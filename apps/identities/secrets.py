@@ -16,6 +16,11 @@ def make() -> str:
     return f"rgt_{secrets.token_urlsafe(24)}"
 
 
+def make_code() -> str:
+    """A new code to claim an agent with: 192 random bits."""
+    return f"rgc_{secrets.token_urlsafe(24)}"
+
+
 def digest(secret: str) -> bytes:
     """What is kept of a secret. It is random, so one round of SHA-256 cannot be searched."""
     return hashlib.sha256(secret.encode()).digest()

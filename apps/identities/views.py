@@ -16,6 +16,10 @@ NOTICE = (
     "Keep the token: it is shown this once and kept only as a hash. Without a public key or an account it cannot"
     " be recovered, and the identity with it."
 )
+KNOWN = (
+    "This public key belongs to an identity already. Its first token was shown when it registered, and is not shown"
+    " again: with a token that it has, rotate the lost one."
+)
 
 
 class Register(APIView):
@@ -27,20 +31,17 @@ class Register(APIView):
     @extend_schema(
         operation_id="register",
         request=serializers.Register,
-        responses={201: serializers.Registered, 200: serializers.Registered},
+        responses={201: serializers.Registered, 200: serializers.RegisteredBefore},
         examples=[OpenApiExample("An agent", value={"kind": "agent"}, request_only=True)],
     )
     def post(self, request: Request) -> Response:
         """Make an identity and its first token. Repeating it with the same public key makes no other."""
         made = actions.register(rest.address(request), **rest.body(serializers.Register, request))
-        body = {
-            "identity": made.identity.show(),
-            "token": made.token,
-            "notice": NOTICE,
-            "duplicate": made.duplicate,
-            "next": "rotate" if made.duplicate else None,
-        }
-        return Response(body, 200 if made.duplicate else 201)
+        if isinstance(made, actions.Known):
+            named = {"identity": made.identity.show(), "token": None, "notice": KNOWN}
+            return Response({**named, "duplicate": True, "next": "rotate"})
+        shown = {"identity": made.identity.show(), "token": made.token, "notice": NOTICE}
+        return Response({**shown, "duplicate": False, "next": None}, 201)
 
 
 class Me(APIView):

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from apps.core.paging import DEFAULT_LIMIT, MAX_LIMIT
 from apps.core.rest import Digits, Fields, Flag, Text, Whole
+from apps.core.schema import IDEMPOTENCY_KEY as IDEMPOTENCY_KEY
 from apps.identities.serializers import RefSerializer
 from apps.threads.actions import MAX_CONTEXT, SETTABLE
 from apps.threads.leases import MAX_SECONDS
 from apps.threads.models import State
 from apps.threads.parts import MAX_TEXT
-
-IDEMPOTENCY_KEY = OpenApiParameter(
-    "Idempotency-Key",
-    str,
-    OpenApiParameter.HEADER,
-    description="The same as `client_id` in the body: a repeat with the same content returns the first result.",
-)
 
 
 class MessageFields(Fields):

@@ -10,9 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.core import idempotency, ids, paging, rest, times
+from apps.core import ids, paging, rest, times
 from apps.core.actor import Actor
 from apps.core.errors import invalid, not_found
+from apps.core.rest import client_id
 from apps.core.schema import ErrorBody, whole_number
 from apps.identities.queries import Person, find
 from apps.identities.rest import actor_of
@@ -131,17 +132,6 @@ class Thread(APIView):
     def get(self, request: Request, id: str) -> Response:
         """Read a thread; with `wait`, answer as soon as its generation is past `after`."""
         rest.answered_in_front()
-
-
-def client_id(request: Request, given: dict[str, Any]) -> str | None:
-    """The call's idempotency key: the body's `client_id` or the Idempotency-Key header. Raises invalid."""
-    header = idempotency.check_key(request.headers.get("Idempotency-Key"), "Idempotency-Key")
-    key = idempotency.check_key(given.get("client_id"))
-    if header is not None and key is not None and header != key:
-        raise invalid(
-            "client_id", "The body and the Idempotency-Key header disagree.", next="Send one of them."
-        )
-    return key if key is not None else header
 
 
 def thread_id(text: str) -> UUID:

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from drf_spectacular.generators import SchemaGenerator
 
-BODYLESS = {"contacts_accept", "contacts_decline", "contacts_block", "contacts_unblock", "threads_cancel"}
+BODYLESS = {
+    "contacts_accept",
+    "contacts_decline",
+    "contacts_block",
+    "contacts_unblock",
+    "threads_cancel",
+    "keys_retire",
+}
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ def test_listed_ones_are_for_all() -> None:
     listed = register(listed=True, skills=[{"name": "Steam"}])
     with statements() as made:
         seen = queries.profile(None, str(number(listed)))
-    assert len(made) == 2
+    assert len(made) == 3
     assert seen.show(viewed=False) == {
         key: value
         for key, value in listed.identity.show().items()

@@ -7,7 +7,7 @@ from typing import Any
 
 from apps.core import ids
 from apps.core.actor import SCOPES, Actor
-from apps.identities import actions
+from apps.identities import actions, queries
 from apps.identities.actions import Registered
 
 
@@ -18,12 +18,19 @@ def name(stem: str = "p") -> str:
 
 def register(address: str = "192.0.2.1", kind: str = "agent", **fields: Any) -> Registered:
     """A new identity with its token."""
-    return actions.register(address, kind=kind, **fields)
+    made = actions.register(address, kind=kind, **fields)
+    assert isinstance(made, Registered)
+    return made
 
 
 def actor(made: Registered, scopes: tuple[str, ...] = SCOPES) -> Actor:
     """It as a caller."""
     return Actor(made.identity.profile.ref, made.identity.account, frozenset(scopes), ids.new(), "192.0.2.1")
+
+
+def with_token(made: Registered) -> Actor:
+    """It as a caller with its first token."""
+    return queries.authenticate(f"Bearer {made.token}", "192.0.2.1")
 
 
 def number(made: Registered) -> int:

@@ -82,14 +82,14 @@ def test_a_token_is_one_statement() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("how", ["unknown", "revoked", "expired", "deleted", "suspended"])
+@pytest.mark.parametrize("how", ["unknown", "revoked", "expired", "deleted"])
 def test_dead_tokens_answer_alike(how: str) -> None:
     made = register()
     header = f"Bearer {made.token}"
     credential = Credential.objects.filter(identity=number(made))
     identity = Identity.objects.filter(pk=number(made))
-    with statements() as live:
-        queries.authenticate(header, "")
+    with statements() as unknown:
+        refusal(lambda: queries.authenticate(f"Bearer {GOOD[:-1]}b", ""))
     match how:
         case "unknown":
             header = f"Bearer {GOOD}"
@@ -98,13 +98,28 @@ def test_dead_tokens_answer_alike(how: str) -> None:
         case "expired":
             credential.update(expires_at=times.now())
         case _:
-            identity.update(**{f"{how}_at": times.now()})
+            identity.update(deleted_at=times.now())
     with statements() as dead:
         error = refusal(lambda: queries.authenticate(header, ""))
-    assert dead == live
+    assert dead == unknown
+    assert len(dead) == 2  # the second looks whether the identity is suspended
     assert error.body() == refusal(lambda: queries.authenticate(None, "")).body()
     alive = queries.credential_alive([credential.get().pk.hex])
     assert (alive == {}) is (how != "unknown")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("days", [None, 1])
+def test_a_suspended_identity_is_told_why_and_until_when(days: int | None) -> None:
+    made = register()
+    until = None if days is None else times.now() + timedelta(days=days)
+    Identity.objects.filter(pk=number(made)).update(
+        suspended_at=times.now(), suspended_until=until, suspended_reason="Spam."
+    )
+    error = refusal(lambda: queries.authenticate(f"Bearer {made.token}", ""))
+    assert (error.code, error.status) == (Code.SUSPENDED, 403)
+    assert error.extra == {"reason": "Spam.", "until": None if until is None else times.show(until)}
+    assert error.next
 
 
 @pytest.mark.django_db

@@ -15,7 +15,7 @@ from nacl.signing import SigningKey
 from apps.core import times
 from apps.core.actor import SCOPES
 from apps.core.errors import Code, DomainError
-from apps.identities import actions, handles, numbers, queries
+from apps.identities import actions, handles, keys, numbers, queries
 from apps.identities.models import Account, Credential, Handle, Identity, Key, Skill
 from tests.contacts.world import refusal
 from tests.identities.people import actor, handle, name, number, register
@@ -53,7 +53,7 @@ def test_a_new_identity() -> None:
     assert shown["listed"] is False
     assert (shown["policy"], shown["receive"], shown["accept"]) == ("ask", "any", "none")
     assert shown["public_key"] is None
-    assert not made.duplicate
+    assert shown["keys"] == {"sign": None, "seal": None}
 
 
 def test_without_a_handle_it_is_named_by_its_number() -> None:
@@ -114,11 +114,10 @@ def test_addresses_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_same_key_registers_once() -> None:
     public = key()
     first = register(public_key=public, display_name="First")
-    again = register(public_key=public, display_name="Second", handle="admin")
-    assert (again.duplicate, again.token) == (True, None)
-    assert again.identity == first.identity
+    known = actions.Known(first.identity.profile.ref)
+    assert actions.register("192.0.2.1", kind="agent", public_key=public, handle="admin") == known
+    assert actions.register("192.0.2.1", kind="human", public_key=f"{public}=") == known
     assert first.identity.show()["public_key"] == public
-    assert register(public_key=f"{public}=").identity == first.identity
     assert Key.objects.count() == Credential.objects.count() == 1
 
 
@@ -134,7 +133,7 @@ def test_a_retired_or_sealing_key_registers_nobody() -> None:
     for fields in ({"retired_at": times.now()}, {"purpose": "seal"}):
         public = key()
         register(public_key=public)
-        Key.objects.filter(public=actions.read_key(public)).update(**fields)
+        Key.objects.filter(public=keys.read_sign(public)).update(**fields)
         error = refusal(lambda public=public: register(public_key=public))  # type: ignore[misc]
         assert (error.code, error.status, error.field) == (Code.KEY_TAKEN, 409, "public_key")
 
