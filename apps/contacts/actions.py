@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from apps.contacts import notes, queries, refusals, sql
-from apps.contacts.models import Block, Contact, Invite
+from apps.contacts.models import Block, Chat, Contact, Invite
 from apps.contacts.queries import Seen
 from apps.contacts.sql import ChatRow
 from apps.core import audit, db, limits, times
@@ -343,9 +343,9 @@ def _withdraw(me: int, others: list[int]) -> None:
     if others:
         Contact.objects.filter(owner=me, other__in=others).delete()
         Contact.objects.filter(owner__in=others, other=me, state=State.INCOMING).delete()
-        Invite.objects.filter(sender=me, receiver__in=others, state=Invite.State.PENDING).update(
-            state=Invite.State.WITHDRAWN, decided_at=times.now()
-        )
+        Invite.objects.filter(
+            sender=me, receiver__in=others, state=Invite.State.PENDING, chat__kind=Chat.Kind.DIRECT
+        ).update(state=Invite.State.WITHDRAWN, decided_at=times.now())
 
 
 def _decide(chat: UUID, state: Invite.State) -> None:

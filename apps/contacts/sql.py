@@ -1,8 +1,9 @@
 """The contacts' explicit statements: locks, and what asking needs, the same on both databases.
 
-Locks are taken in this order: identities (only to make a chat, or to block), chats ascending by id, contacts,
-inbox heads. A chat's row locks all that its pair has with each other; who makes a chat first shares both
-identities' rows, who blocks or unblocks holds its own alone. So no chat of the blocker's appears unseen.
+Locks are taken in this order: identities (only to make a chat, to come into a room, or to block), chats ascending by
+id, contacts, inbox heads. A chat's row locks all that its pair has with each other, and who is in a room; who makes a
+chat first shares both identities' rows, who blocks or unblocks holds its own alone. So no chat of the blocker's
+appears unseen.
 """
 
 from __future__ import annotations
@@ -36,6 +37,17 @@ def lock_pair(a: int, b: int) -> ChatRow | None:
 def lock_chat(id: UUID) -> ChatRow | None:
     """Lock a chat by its id until commit; None when there is none."""
     found = db.row(f"SELECT id, head FROM contacts_chat WHERE id = %s{db.lock()}", [id])
+    return None if found is None else ChatRow(db.uuid(found[0]), found[1])
+
+
+def lock_open_room(id: UUID, number: int) -> ChatRow | None:
+    """Lock a room that an identity may enter by its id: a public one, or one that it is in; None for others."""
+    found = db.row(
+        "SELECT c.id, c.head FROM contacts_chat c WHERE c.id = %s AND c.kind = 'room' AND (c.visibility = 'public'"
+        " OR EXISTS (SELECT 1 FROM contacts_member m WHERE m.chat_id = c.id AND m.identity_id = %s"
+        f" AND m.state = 'member')){db.lock()}",
+        [id, number],
+    )
     return None if found is None else ChatRow(db.uuid(found[0]), found[1])
 
 
@@ -88,6 +100,11 @@ def lock_account_pairs(me: int, other: int) -> list[int]:
         [me, me, other, me],
     )
     return [number for (number,) in found]
+
+
+def lock_identities(numbers: Sequence[int]) -> None:
+    """Lock identities' own rows until commit, before any chat: what is counted of them holds."""
+    _lock_identities(numbers, db.lock())
 
 
 def _lock_identities(numbers: Sequence[int], clause: str) -> None:

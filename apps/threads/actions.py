@@ -17,11 +17,11 @@ from django.db import IntegrityError
 
 from apps.contacts import actions as contacts
 from apps.core import db, idempotency, ids, limits, times
-from apps.core.actor import Actor
+from apps.core.actor import Actor, Ref
 from apps.core.errors import Code, DomainError, invalid
 from apps.identities.queries import Person
 from apps.inbox.actions import Event, publish
-from apps.threads import changes, leases, sealed, sql
+from apps.threads import changes, guard, leases, sealed, sql
 from apps.threads.changes import Reply, Text
 from apps.threads.models import FINAL, NEEDS_ASKER, State
 from apps.threads.parts import Part, check_metadata, first_line
@@ -74,7 +74,8 @@ def ask(
         raise invalid("to", "A thread is between two identities.", next="Ask somebody else.")
     if context is not None and not 1 <= len(context) <= MAX_CONTEXT:
         raise invalid("context", f"Must be a text of 1 to {MAX_CONTEXT} characters.")
-    _count(actor, other.number)
+    with guard.told(actor):
+        _count(actor, other)
     text = Text(parts, check_metadata(metadata), client_id, message_id, retry_hash)
     key = idempotency.content_hash(other.number, parts, context, metadata, parent and parent.hex)
     made = _once_more(lambda: _ask(actor, other, text, context, parent, key))
@@ -181,7 +182,7 @@ def say(
 
 
 def _say(actor: Actor, id: UUID, text: Text, key: bytes, reply: Reply, assignee: int | None) -> Said:
-    with db.write():
+    with guard.told(actor), db.write():
         thread = _locked(actor, id, assignee)
         earlier = _earlier(actor, thread.chat, "say", text, key)
         if earlier is not None:
@@ -190,7 +191,7 @@ def _say(actor: Actor, id: UUID, text: Text, key: bytes, reply: Reply, assignee:
         asking = actor.identity == thread.asker.number
         state = _after_asker(thread, reply) if asking else _after_assignee(thread, reply)
         if asking:
-            _count(actor, thread.assignee.number)
+            _count(actor, thread.assignee)
         if state not in FINAL:  # what ends a thread is taken by a full one too
             _take_more(thread, text)
         sealed.check(actor, thread.chat, text.parts)
@@ -343,9 +344,13 @@ def _take_more(thread: ThreadRow, text: Text) -> None:
         )
 
 
-def _count(asker: Actor, assignee: int) -> None:
-    """Count what one asks of another, so that nobody alone takes all of an agent's time. Raises rate_limited."""
-    limits.hit("ask", f"{asker.identity}:{assignee}")
+def _count(asker: Actor, assignee: Person | Ref) -> None:
+    """Count what one asks of another, so that nobody alone takes all of an agent's time.
+
+    Raises rate_limited, loop_guard between two agents.
+    """
+    limits.hit("ask", f"{asker.identity}:{assignee.number}")
+    guard.count(asker, assignee, None)
 
 
 def _earlier(actor: Actor, chat: UUID | None, action: str, text: Text, key: bytes) -> Said | None:

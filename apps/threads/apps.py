@@ -10,8 +10,10 @@ class ThreadsConfig(AppConfig):
     def ready(self) -> None:
         from apps.core import wake  # noqa: PLC0415  apps are ready only now
         from apps.inbox.queries import register_loader  # noqa: PLC0415
-        from apps.threads import entries, queries  # noqa: PLC0415
+        from apps.threads import entries, guard, queries, rooms  # noqa: PLC0415
 
         wake.register("thread", queries.generations)
         register_loader(("thread.opened", "thread.message", "thread.state"), queries.load)
         register_loader(entries.EVENTS, entries.load)
+        register_loader(("room.removed",), rooms.load_removed)
+        register_loader((guard.EVENT,), guard.load)

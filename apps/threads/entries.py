@@ -27,7 +27,6 @@ EVENTS = (
     "message.deleted",
     "room.joined",
     "room.left",
-    "room.removed",
     "room.topic",
     "file.created",
     "file.updated",
@@ -186,6 +185,22 @@ def read(row: tuple[Any, ...]) -> ChatEntry:
         edited_at=db.maybe_time(row[16]),
         deleted_at=db.maybe_time(row[17] or row[18]),
     )
+
+
+def about(number: int, ids: Sequence[UUID]) -> list[tuple[UUID, UUID]]:
+    """Of some entries that tell of a removal, those that tell it of `number`: the entry and its chat."""
+    if not ids:
+        return []
+    found = db.rows(
+        f"SELECT e.id, e.chat_id, e.data FROM threads_entry e WHERE e.id IN ({db.places(ids)})"
+        " AND e.type = 'room.removed'",
+        ids,
+    )
+    return [
+        (db.uuid(id), db.uuid(chat))
+        for id, chat, data in found
+        if orjson.loads(data)["about"]["identity"]["number"] == str(number)
+    ]
 
 
 def load(actor: Actor, subjects: list[str]) -> dict[str, dict[str, Any]]:

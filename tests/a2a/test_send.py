@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from relayger.sealed import MEDIA_TYPE
 from tests.a2a.wire import only_scopes, state
 from tests.harness.cast import Cast, Person, send_params
+from tests.harness.sealing import sealed_part
 from tests.harness.service import Starter
 
 
@@ -125,13 +127,13 @@ def test_snake_case_is_taken_too(cast: Cast) -> None:
 
 def test_sealed_parts_are_data_parts(cast: Cast) -> None:
     alice, bob = cast.friends
-    sealed = {"data": {"v": 1, "ciphertext": "x"}, "mediaType": "application/vnd.relayger.sealed+json"}
-    task = alice.send(bob, parts=[sealed])
-    reply = {"data": {"v": 1, "ciphertext": "y"}, "media_type": "application/vnd.relayger.sealed+json"}
+    sealed = sealed_part(alice, bob)
+    task = alice.send(bob, parts=[{"data": sealed["data"], "mediaType": sealed["media_type"]}])
+    reply = sealed_part(bob, alice)
     bob.call("POST", f"/v1/threads/{task['id']}/messages", {"parts": [reply]})
     seen = alice.rpc(bob, "GetTask", {"id": task["id"]})
-    assert seen["history"][0]["parts"] == [sealed]
-    assert seen["artifacts"][0]["parts"] == [{"data": reply["data"], "mediaType": sealed["mediaType"]}]
+    assert seen["history"][0]["parts"] == [{"data": sealed["data"], "mediaType": MEDIA_TYPE}]
+    assert seen["artifacts"][0]["parts"] == [{"data": reply["data"], "mediaType": MEDIA_TYPE}]
 
 
 @pytest.mark.parametrize(

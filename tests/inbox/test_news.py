@@ -129,9 +129,9 @@ def test_a_dead_credential_reads_nothing(reader: Actor) -> None:
         Credential.objects.filter(id=reader.credential).update(**{field: times.now()})
         assert refused() == "unauthenticated"
         Credential.objects.filter(id=reader.credential).update(**{field: None})
-    for field in ("deleted_at", "suspended_at"):
+    for field, code in (("deleted_at", "unauthenticated"), ("suspended_at", "suspended")):
         Identity.objects.filter(number=reader.identity).update(**{field: times.now()})
-        assert refused() == "unauthenticated"
+        assert refused() == code
         Identity.objects.filter(number=reader.identity).update(**{field: None})
     assert len(read(reader, 0).events) == 1
 
