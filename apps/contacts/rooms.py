@@ -6,6 +6,7 @@ its limit of members holds whoever comes at once. What became of a room is told 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -19,6 +20,7 @@ from apps.core import ids, limits, paging, times, wake
 from apps.core.actor import Actor, Ref
 from apps.core.errors import Code, DomainError, invalid, not_found
 from apps.core.paging import Page
+from apps.identities.models import Identity
 from apps.identities.queries import Person
 from apps.identities.search_text import fold
 
@@ -37,9 +39,9 @@ class Room:
 # -- finding one, under its lock --------------------------------------------------------------------------------
 
 
-def of_member(actor: Actor, id: UUID) -> Room:
-    """Lock a chat that the actor is a member of. Raises not_found, not_a_room."""
-    room = _locked(actor, id)
+def of_member(actor: Actor, id: UUID, *entering: int) -> Room:
+    """Lock a room that the actor is in, and first who may enter it. Raises not_found, not_a_room."""
+    room = _locked(actor, id, entering)
     if room.me is None or room.me.state != IN:
         raise not_found("chat")
     if room.chat.kind != Chat.Kind.ROOM:
@@ -49,7 +51,7 @@ def of_member(actor: Actor, id: UUID) -> Room:
 
 def open_to_all(actor: Actor, id: UUID) -> Room:
     """Lock a public room. Raises not_found for a private one, as for none."""
-    room = _locked(actor, id)
+    room = _locked(actor, id, [actor.identity])
     if room.chat.kind != Chat.Kind.ROOM or room.chat.visibility != Chat.Visibility.PUBLIC:
         if room.me is not None and room.me.state == IN and room.chat.kind == Chat.Kind.ROOM:
             return room
@@ -57,7 +59,9 @@ def open_to_all(actor: Actor, id: UUID) -> Room:
     return room
 
 
-def _locked(actor: Actor, id: UUID) -> Room:
+def _locked(actor: Actor, id: UUID, entering: Sequence[int]) -> Room:
+    if entering:
+        sql.lock_identities(entering)  # how many rooms they are in holds until commit
     sql.lock_chat(id)
     chat = Chat.objects.filter(pk=id).first()
     me = Member.objects.filter(chat=id, identity=actor.identity).first()
@@ -69,9 +73,10 @@ def _locked(actor: Actor, id: UUID) -> Room:
 # -- coming in --------------------------------------------------------------------------------------------------
 
 
-def make(actor: Actor, topic: str, visibility: str) -> Chat:
-    """Make a room with the actor as its owner. Raises rate_limited, quota_exceeded."""
+def make(actor: Actor, topic: str, visibility: str, invited: Sequence[int]) -> Chat:
+    """Make a room with the actor as its owner, and lock who will be asked in. Raises rate_limited, quota_exceeded."""
     limits.hit("room", actor.identity)
+    sql.lock_identities(sorted({actor.identity, *invited}))
     _check_rooms(actor.identity)
     chat = Chat.objects.create(
         kind=Chat.Kind.ROOM, topic=topic, visibility=visibility, search_text=fold(topic)
@@ -151,6 +156,9 @@ def remove(actor: Actor, room: Room, other: Person) -> None:
     gone = Member.objects.filter(chat=room.chat, identity=other.number, state=IN).update(state=State.REMOVED)
     if not gone:
         raise not_found("member")
+    Invite.objects.filter(chat=room.chat, sender=other.number, state=Invite.State.PENDING).update(
+        state=Invite.State.WITHDRAWN, decided_at=times.now()
+    )
     wake.wake([f"inbox:{other.number}"])  # what waits for it looks again what it may see
 
 
@@ -184,19 +192,21 @@ def invite(actor: Actor, room: Room, other: Person, note: str) -> Invited:
     if i_block:
         raise refusals.blocked_by_you()
     friends = sql.state_of(actor.identity, other.number) == Contact.State.FRIEND
-    if other.receive == "contacts" and not friends:
+    sent = Invite.objects.filter(chat=room.chat, sender=actor.identity, receiver=other.number)
+    # Who declined is asked again by friends alone.
+    if not friends and (
+        other.receive == Identity.Receive.CONTACTS or sent.filter(state=Invite.State.DECLINED).exists()
+    ):
         raise refusals.declined()
-    pending = Invite.objects.filter(
-        chat=room.chat, sender=actor.identity, receiver=other.number, state=Invite.State.PENDING
-    ).first()
+    pending = sent.filter(state=Invite.State.PENDING).first()
     if pending is not None:
         return Invited(pending, entered=False, seen=False)
     _check_invites(actor)
     made = Invite.objects.create(
         chat=room.chat, sender_id=actor.identity, receiver_id=other.number, note=notes.check(note)
     )
-    welcome = other.accept == "any" or (
-        other.accept == "shared" and sql.share_room(actor.identity, other.number)
+    welcome = other.accept == Identity.Accept.ANY or (
+        other.accept == Identity.Accept.SHARED and sql.share_room(actor.identity, other.number)
     )
     if welcome and not they_block:
         enter(room.chat, other.number)
@@ -226,6 +236,7 @@ def answer(actor: Actor, id: UUID, *, accept: bool) -> tuple[Invite, Chat]:
     found = _to(actor).filter(pk=id).first()
     if found is None:
         raise not_found("invitation")
+    sql.lock_identities([actor.identity])
     sql.lock_chat(found.chat_id)
     found.refresh_from_db()
     if found.state != Invite.State.PENDING:

@@ -40,17 +40,6 @@ def lock_chat(id: UUID) -> ChatRow | None:
     return None if found is None else ChatRow(db.uuid(found[0]), found[1])
 
 
-def lock_open_room(id: UUID, number: int) -> ChatRow | None:
-    """Lock a room that an identity may enter by its id: a public one, or one that it is in; None for others."""
-    found = db.row(
-        "SELECT c.id, c.head FROM contacts_chat c WHERE c.id = %s AND c.kind = 'room' AND (c.visibility = 'public'"
-        " OR EXISTS (SELECT 1 FROM contacts_member m WHERE m.chat_id = c.id AND m.identity_id = %s"
-        f" AND m.state = 'member')){db.lock()}",
-        [id, number],
-    )
-    return None if found is None else ChatRow(db.uuid(found[0]), found[1])
-
-
 def make_pair(a: int, b: int) -> tuple[ChatRow, bool]:
     """The direct chat of two identities, locked, and whether this call made it (without members yet).
 

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from apps.core.paging import DEFAULT_LIMIT, MAX_LIMIT
 from apps.core.rest import Digits, Fields
-from apps.identities.serializers import IdentityBody
+from apps.identities.serializers import IdentityBody, ListQuery
 
 MAX_QUERY = 20_000
 MAX_HOURS = 24 * 365
@@ -28,4 +28,28 @@ class DirectoryQuery(Fields):
 
 class IdentityPage(serializers.Serializer[Any]):
     items = IdentityBody(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class RoomQuery(ListQuery):
+    q = serializers.CharField(
+        required=False, allow_blank=True, max_length=MAX_QUERY, help_text="Every word must occur."
+    )
+
+
+class RoomBody(serializers.Serializer[Any]):
+    """A room that anybody may join."""
+
+    id = serializers.CharField()
+    topic = serializers.CharField()
+    members = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    activity_at = serializers.DateTimeField()
+
+    class Meta:
+        ref_name = "PublicRoom"
+
+
+class RoomPage(serializers.Serializer[Any]):
+    items = RoomBody(many=True)
     next_cursor = serializers.CharField(allow_null=True)

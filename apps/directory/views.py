@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from apps.core import limits, rest
 from apps.core.actor import Actor
-from apps.directory import queries, serializers
+from apps.directory import queries, rooms, serializers
 from apps.identities.serializers import IdentityBody
 
 
@@ -33,6 +33,22 @@ class Directory(APIView):
         wanted = queries.Search(asked.get("q", ""), asked.get("skill"), asked.get("active_within"))
         page = queries.search(viewer, wanted, asked["limit"], asked.get("cursor"))
         return Response(page.show(lambda profile: profile.show(viewed=viewer is not None)))
+
+
+class Rooms(APIView):
+    """The rooms that anybody may join."""
+
+    permission_classes = (AllowAny,)
+
+    @extend_schema(
+        operation_id="directory_rooms", parameters=[serializers.RoomQuery], responses=serializers.RoomPage
+    )
+    def get(self, request: Request) -> Response:
+        """Find public rooms whose topic has every word, newest first."""
+        _viewer(request)
+        asked = rest.query(serializers.RoomQuery, request)
+        page = rooms.search(asked.get("q", ""), asked["limit"], asked.get("cursor"))
+        return Response(page.show(rooms.PublicRoom.show))
 
 
 class Identity(APIView):

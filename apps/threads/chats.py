@@ -106,14 +106,14 @@ class History:
     """A page of a chat, ascending; `head` is the chat's newest cursor."""
 
     entries: list[ChatEntry]
-    more: bool
+    next_cursor: int | None  # to go on in the same direction; None when there is no more
     head: int
 
 
 def history(actor: Actor, text: str, *, after: int | None, before: int | None, limit: int) -> History:
     """The entries next after a cursor, or the nearest before one; with neither the newest. Two statements.
 
-    `more` tells whether there are further ones in that direction. Raises insufficient_scope, not_found, invalid.
+    Raises insufficient_scope, not_found, invalid.
     """
     actor.need("messages:read")
     if after is not None and before is not None:
@@ -125,7 +125,8 @@ def history(actor: Actor, text: str, *, after: int | None, before: int | None, l
     more = len(found) > limit
     if more:
         found = found[1:] if after is None else found[:-1]
-    return History(found, more, row.head)
+    following = (found[0] if after is None else found[-1]).cursor if more else None
+    return History(found, following, row.head)
 
 
 def mark_read(actor: Actor, text: str, cursor: int) -> ChatRow:
@@ -151,6 +152,11 @@ class Place:
 
     room: UUID | None
     other: Person | None
+
+    @property
+    def key(self) -> str:
+        """The same text for the same place, however a call named it."""
+        return self.room.hex if self.room is not None else str(self.other and self.other.number)
 
 
 def place_of(actor: Actor, text: str) -> Place:

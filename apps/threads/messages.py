@@ -47,7 +47,7 @@ def post(
     actor.need("messages:write")
     metadata = check_metadata(metadata)
     place = chats.place_of(actor, chat)
-    content = idempotency.content_hash(chat, parts, metadata)
+    content = idempotency.content_hash(place.key, parts, metadata)
     try:
         made = _post(actor, place, parts, metadata, client_id, content)
     except IntegrityError:  # the same call at the same moment was first

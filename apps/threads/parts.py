@@ -26,6 +26,13 @@ def of_text(text: Any) -> list[Part]:
     return check([{"text": text}], name=lambda _index, _key: "text")
 
 
+def given_parts(given: dict[str, Any]) -> list[Part]:
+    """The parts of a body that has either `text` or `parts`. Raises invalid."""
+    if ("text" in given) == ("parts" in given):
+        raise invalid("text", "Send exactly one of text and parts.")
+    return of_text(given["text"]) if "text" in given else check(given["parts"])
+
+
 def check(parts: Any, *, name: Any = None) -> list[Part]:
     """Parts as they are stored: each has exactly one of text, data, raw (base64) and url.
 

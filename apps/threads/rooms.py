@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -41,14 +43,14 @@ def make(
         if client_id is not None:
             subject = idempotency.find(actor.identity, "room", client_id, content)
         if subject is None:
-            chat = rooms.make(actor, topic, visibility)
+            chat = rooms.make(actor, topic, visibility, [other.number for other in people])
             if client_id is not None:
                 idempotency.keep(actor.identity, "room", client_id, content, chat.pk.hex)
             room = rooms.of_member(actor, chat.pk)
             entries.append(chat.pk, actor, "room.joined", about=_about(actor))
             events: list[Event] = []
-            for other in people:
-                events += _invite(actor, room, other, "")[1]
+            for place, other in enumerate(people):
+                events += _invite(actor, room, other, "", f"invite[{place}]")[1]
             publish(events)
             subject, duplicate = chat.pk.hex, False
         else:
@@ -118,13 +120,16 @@ def invite(actor: Actor, chat: str, who: str, note: str) -> Invite:
     row = chats.chat_of(actor, chat)
     other = _person(who, "who")
     with db.write():
-        made, events = _invite(actor, rooms.of_member(actor, row.id), other, note)
+        made, events = _invite(actor, rooms.of_member(actor, row.id, other.number), other, note, "who")
         publish(events)
     return made
 
 
-def _invite(actor: Actor, room: rooms.Room, other: Person, note: str) -> tuple[Invite, list[Event]]:
-    invited = rooms.invite(actor, room, other, note)
+def _invite(
+    actor: Actor, room: rooms.Room, other: Person, note: str, field: str
+) -> tuple[Invite, list[Event]]:
+    with _about_field(field):
+        invited = rooms.invite(actor, room, other, note)
     events = [Event(other.number, "room.invited", invited.invite.pk.hex)] if invited.seen else []
     if invited.entered:
         entry = entries.append(room.chat.pk, actor, "room.joined", about={"identity": other.ref.show()})
@@ -157,9 +162,18 @@ def _about(actor: Actor) -> dict[str, Any]:
 
 
 def _person(who: str, field: str) -> Person:
-    other = find(who)
-    if other is None:
-        error: DomainError = not_found("identity")
-        error.field = field
-        raise error
-    return other
+    with _about_field(field):
+        other = find(who)
+        if other is None:
+            raise not_found("identity")
+        return other
+
+
+@contextmanager
+def _about_field(field: str) -> Iterator[None]:
+    """Name the field that a refusal is about, unless it does."""
+    try:
+        yield
+    except DomainError as error:
+        error.field = error.field or field
+        raise

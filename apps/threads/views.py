@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -17,7 +16,8 @@ from apps.core.rest import client_id
 from apps.core.schema import ErrorBody, whole_number
 from apps.identities.queries import Person, find
 from apps.identities.rest import actor_of
-from apps.threads import actions, parts, queries, serializers
+from apps.threads import actions, queries, serializers
+from apps.threads.parts import given_parts
 from apps.threads.show import message_json, thread_json
 
 
@@ -50,7 +50,7 @@ class Threads(APIView):
         said = actions.ask(
             actor,
             _other(given["to"]),
-            parts=_parts(given),
+            parts=given_parts(given),
             context=given.get("context"),
             parent=_id("thr", given.get("parent"), "parent"),
             metadata=given.get("metadata"),
@@ -77,7 +77,7 @@ class Messages(APIView):
         said = actions.say(
             actor,
             thread_id(id),
-            parts=_parts(given),
+            parts=given_parts(given),
             state=given.get("state"),
             attempt=given.get("attempt"),
             of=_id("msg", given.get("of"), "of"),
@@ -156,12 +156,6 @@ def _id(prefix: ids.Prefix, text: str | None, field: str) -> UUID | None:
     if id is None:
         raise invalid(field, f"Must be an id like {prefix}_….")
     return id
-
-
-def _parts(given: dict[str, Any]) -> list[parts.Part]:
-    if ("text" in given) == ("parts" in given):
-        raise invalid("text", "Send exactly one of text and parts.")
-    return parts.of_text(given["text"]) if "text" in given else parts.check(given["parts"])
 
 
 def _said(said: actions.Said, actor: Actor) -> Response:

@@ -14,6 +14,10 @@ BODYLESS = {
     "contacts_unblock",
     "threads_cancel",
     "keys_retire",
+    "chats_join",
+    "chats_leave",
+    "invites_accept",
+    "invites_decline",
 }
 
 

@@ -27,7 +27,9 @@ def member(viewer: Person, person: Person) -> sealed.Member:
     return sealed.Member(person.number, shown["id"], base64.urlsafe_b64decode(shown["public_key"] + "="))
 
 
-def sealed_part(sender: Person, *others: Person, scope: str | None = None, text: str = "Hush") -> dict[str, Any]:
+def sealed_part(
+    sender: Person, *others: Person, scope: str | None = None, text: str = "Hush"
+) -> dict[str, Any]:
     """A sealed part from `sender` to itself and others; the scope is the pair's unless a room's id is given."""
     for person in (sender, *others):
         publish(person)
