@@ -49,6 +49,7 @@ _http = URLRouter(
         _at("a2a/<str:who>/.well-known/agent.json", a2a.card),
         re_path(r"^a2a(?:/|$)", cast(Any, a2a.elsewhere)),
         _at("v1/inbox", _reading(inbox.inbox)),
+        _at("v1/inbox/stream", _reading(inbox.stream)),
         _at("v1/threads/<str:id>", _reading(threads.thread)),
         _at("healthz", endpoint(health.alive)),
         _at("readyz", endpoint(health.ready)),

@@ -95,6 +95,7 @@ class Config(BaseSettings):
     drain_seconds: Seconds = 10
 
     body_seconds: Seconds = 20
+    write_seconds: Seconds = 30
     body_bytes: int = Field(1 << 20, ge=1 << 17, le=1 << 26)
     max_long_polls: int = Field(64, ge=1)
     max_a2a_waits: int = Field(1000, ge=1)

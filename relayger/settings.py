@@ -186,7 +186,12 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
+        "ChatKind": "apps.contacts.models.Chat.Kind",
         "ContactState": "apps.contacts.models.Contact.State",
+        "EntryKind": "apps.threads.models.Entry.Kind",
+        "IdentityKind": "apps.identities.models.Identity.Kind",
+        "MemberRole": "apps.contacts.models.Member.Role",
+        "ThreadRole": ["asker", "assignee"],
         "ThreadState": "apps.threads.models.State",
     },
     "POSTPROCESSING_HOOKS": [

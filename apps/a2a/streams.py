@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 
@@ -19,17 +18,12 @@ from apps.a2a.errors import Id
 from apps.a2a.methods import Follow
 from apps.a2a.tasks import Json, Seen
 from apps.core import db, wake
-from apps.core.asgi import Reply, Request, until_gone
+from apps.core.asgi import SSE_HEADERS, Reply, Request, sse, until_gone
 from apps.core.errors import DomainError
 from apps.core.strict_json import dumps
 from apps.threads import queries
 from apps.threads.sql import EntryRow
 
-STREAM_HEADERS = [
-    ("Content-Type", "text/event-stream"),
-    ("Cache-Control", "no-store"),
-    ("X-Accel-Buffering", "no"),
-]
 JSON_HEADERS = [
     ("Content-Type", "application/json"),
     ("Cache-Control", "no-store"),
@@ -110,14 +104,14 @@ async def _watching(request: Request, follow: Follow, beat: Beat, beat_at: float
 
 async def stream(request: Request, reply: Reply, id: Id, follow: Follow) -> None:
     """Send the task, then every change of it until it is settled, as Server-Sent Events."""
-    await reply.start(200, STREAM_HEADERS)
+    await reply.start(200, SSE_HEADERS)
     await reply.write(_event(id, {"task": tasks.task(follow.seen, follow.history)}))
     if follow.subscribed or not follow.seen.settled:
         try:
             await _changes(request, reply, id, follow)
         except DomainError as error:
             fault = errors.translate(error, task=tasks.task_id(follow.seen.thread))
-            await reply.write(_sse(fault.body(id)))
+            await reply.write(sse(fault.body(id)))
     await reply.end()
 
 
@@ -171,8 +165,4 @@ async def block(request: Request, reply: Reply, id: Id, follow: Follow) -> None:
 
 
 def _event(id: Id, result: Json) -> bytes:
-    return _sse({"jsonrpc": "2.0", "id": id, "result": result})
-
-
-def _sse(value: Any) -> bytes:
-    return b"data: " + dumps(value) + b"\n\n"
+    return sse({"jsonrpc": "2.0", "id": id, "result": result})

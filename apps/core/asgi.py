@@ -25,11 +25,23 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-_WRITE_SECONDS = 30.0  # a reader that takes nothing for this long is cut off
 _LOOK_SECONDS = 0.25  # how often who waits for a body looks whether the process is draining
 _DRAIN_SECONDS = 0.5  # what a body may still take then
 _LINGER_SECONDS = 1.0  # how long a client may go on sending after it was refused
 _DIGITS = re.compile(r"[0-9]{1,19}", re.ASCII)
+
+
+SSE_HEADERS = [
+    ("Content-Type", "text/event-stream"),
+    ("Cache-Control", "no-store"),
+    ("X-Accel-Buffering", "no"),
+]
+
+
+def sse(value: Any, *, id: int | None = None, event: str | None = None) -> bytes:
+    """One Server-Sent Event with JSON as its data."""
+    head = ("" if id is None else f"id: {id}\n") + ("" if event is None else f"event: {event}\n")
+    return head.encode() + b"data: " + dumps(value) + b"\n\n"
 
 
 class Gone(Exception):
@@ -208,7 +220,7 @@ class Reply:
 
     async def _put(self, message: Message) -> None:
         try:
-            async with asyncio.timeout(_WRITE_SECONDS):
+            async with asyncio.timeout(settings.RELAYGER.write_seconds):
                 await self._send(message)
         except (TimeoutError, OSError):
             raise Gone from None

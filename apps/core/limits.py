@@ -7,18 +7,20 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
-from django.core.cache import caches
+from django.core.cache import BaseCache, caches
 from django.http import HttpRequest
 from django_ratelimit.core import get_usage
 
 from apps.core.errors import Code, DomainError
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _HERE_SECONDS = 5.0  # how long the count stays in this process once the shared cache has failed
 _here_until = 0.0
@@ -49,17 +51,31 @@ def hit(group: str, key: str | int) -> None:
         )
 
 
-def _usage(group: str, key: str, rate: str) -> dict[str, Any] | None:
+class CacheAway(Exception):
+    """The shared cache fails, or failed just before."""
+
+
+def shared(call: Callable[[BaseCache], T]) -> T:
+    """Call the cache that all processes share. Raises CacheAway; then nothing may depend on it.
+
+    A cache that fails must not take the service with it, nor may each call wait for one that hangs.
+    """
     global _here_until
-    if time.monotonic() >= _here_until:
-        try:
-            return _count(group, key, rate)
-        except Exception as error:
-            # Whatever the cache's client raises: a limit that fails must not take the service with it, nor
-            # may each call wait for a cache that hangs.
-            _here_until = time.monotonic() + _HERE_SECONDS
-            logger.warning("the shared cache fails, limits count per process: %s", type(error).__name__)
-    return _count_here(group, key, rate)
+    if time.monotonic() < _here_until:
+        raise CacheAway
+    try:
+        return call(caches["limits"])
+    except Exception as error:  # whatever its client raises
+        _here_until = time.monotonic() + _HERE_SECONDS
+        logger.warning("the shared cache fails, limits count per process: %s", type(error).__name__)
+        raise CacheAway from error
+
+
+def _usage(group: str, key: str, rate: str) -> dict[str, Any] | None:
+    try:
+        return shared(lambda _cache: _count(group, key, rate))
+    except CacheAway:
+        return _count_here(group, key, rate)
 
 
 def _count(group: str, key: str, rate: str) -> dict[str, Any] | None:

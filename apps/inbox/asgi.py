@@ -1,82 +1,100 @@
-"""GET /v1/inbox: the long-poll, a coroutine without a thread or a connection while it waits."""
+"""GET /v1/inbox, the long-poll, and GET /v1/inbox/stream, Server-Sent Events."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from functools import partial
 
 from django.conf import settings
 
 from apps.core import db, limits, wake
 from apps.core.actor import Actor
-from apps.core.asgi import Reply, Request, endpoint, until_gone
-from apps.core.errors import Code, DomainError, invalid
+from apps.core.asgi import SSE_HEADERS, Reply, Request, endpoint, sse, until_gone
+from apps.core.errors import DomainError, invalid
 from apps.identities.access import admit
-from apps.inbox import queries
+from apps.inbox import presence, queries
+from apps.inbox.feed import LATEST, Feed, read_types, resume, topics
 
 MAX_WAIT = 25
-FIELDS = ("after", "wait", "types", "limit")
+STREAM_PAGE = 20  # events read at once for one that stays: what is not taken yet is in memory
+_SEQ = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
 async def _inbox(request: Request, reply: Reply) -> None:
-    if request.method not in ("GET", "HEAD"):
-        raise DomainError(Code.METHOD_NOT_ALLOWED, "Only GET.")
     # The actor is found first, since the topics to join before the first read are named after it.
     actor = await db.run(partial(admit, request.header("authorization"), request.address, "read"))
-    request.only(FIELDS)
+    request.only(("after", "wait", "types", "limit"))
     seconds = request.whole("wait", 0, low=0, high=MAX_WAIT)
     limit = request.whole("limit", 50, low=1, high=queries.MAX_EVENTS)
-    types = _types(request.query.get("types"))
-    given = request.whole("after", -1, low=0, high=2**63 - 1)
-    after = None if given < 0 else given
-
-    def read(after: int | None) -> queries.News:
-        return queries.news(actor, after, types, limit)
+    types = read_types(request.query.get("types"))
+    after = await _after(actor, request.query.get("after"))
 
     if seconds:
+        await db.run(partial(presence.here, [actor.identity]))
         with limits.slot("long_poll", actor.identity, settings.RELAYGER.max_long_polls):
-            news = await _wait(request, actor, read, after, seconds)
+            async with wake.wait(topics(actor)) as waiter, until_gone(request, waiter) as ended:
+                feed = Feed(actor, waiter, after=after, types=types, limit=limit, ended=ended)
+                news = await feed.news(asyncio.get_running_loop().time() + seconds)
     else:
-        news = await db.run(partial(read, after))
+        news = await db.run(partial(queries.news, actor, after, types, limit))
     await reply.json(200, news.show())
 
 
-async def _wait(
-    request: Request,
-    actor: Actor,
-    read: Callable[[int | None], queries.News],
-    after: int | None,
-    seconds: int,
-) -> queries.News:
-    """Wait for news at most `seconds`: at once when there is some, with `next` as far as was read."""
-    inbox, credential = f"inbox:{actor.identity}", f"cred:{actor.credential.hex}"
-    async with wake.wait([inbox, credential]) as waiter, until_gone(request, waiter) as gone:
-        deadline = asyncio.get_running_loop().time() + seconds
-        while True:
-            news = await db.run(partial(read, after))
-            after = news.next
-            waiter.know(inbox, news.head)
-            waiter.know(credential, 1)
-            if news.events or gone():
-                return news
-            if news.next < news.head:
-                continue  # a page of filtered events; the next one may hold wanted ones
-            left = deadline - asyncio.get_running_loop().time()
-            if not await waiter.wait(left) or gone():
-                return news
+async def _stream(request: Request, reply: Reply) -> None:
+    actor = await db.run(partial(admit, request.header("authorization"), request.address, "read"))
+    request.only(("after", "types"))
+    types = read_types(request.query.get("types"))
+    # A browser that comes back sends the same address and, in this header, how far it got.
+    after = await _after(actor, request.header("last-event-id") or request.query.get("after"))
+    if request.method == "HEAD":
+        await reply.start(200, SSE_HEADERS)
+        await reply.end()
+        return
+    async with AsyncExitStack() as held:
+        held.enter_context(limits.slot("socket", actor.identity, settings.RELAYGER.max_sockets))
+        waiter = await held.enter_async_context(wake.wait(topics(actor)))
+        ended = await held.enter_async_context(until_gone(request, waiter))
+        feed = Feed(actor, waiter, after=after, types=types, limit=STREAM_PAGE, ended=ended)
+        gap = await resume(feed)
+        await held.enter_async_context(presence.held(actor.identity))
+        await reply.start(200, SSE_HEADERS)
+        await reply.write(b": open\n\n")
+        if gap is not None:
+            await reply.write(sse({"oldest": gap}, event="gap"))
+        try:
+            await _follow(reply, feed, ended)
+        except DomainError as error:
+            await reply.write(sse(error.body(), event="error"))
+    await reply.end()
 
 
-def _types(text: str | None) -> frozenset[str] | None:
-    if not text:
+async def _follow(reply: Reply, feed: Feed, ended: Callable[[], bool]) -> None:
+    """Send what comes until the client goes, the time is over or the process drains."""
+    clock = asyncio.get_running_loop().time
+    until = clock() + settings.RELAYGER.stream_seconds
+    beat: float = settings.RELAYGER.heartbeat_seconds
+    while clock() < until and not ended() and not wake.hub.draining:
+        news = await feed.news(min(until, clock() + beat))
+        for event in news.events:
+            await reply.write(sse(event, id=event["seq"]))
+        if not news.events:
+            # It moves the reader past what its filter left out; a browser takes an id without data.
+            await reply.write(f"id: {news.next}\n: still here\n\n".encode())
+
+
+async def _after(actor: Actor, text: str | None) -> int | None:
+    """The seq to go on from; None for the oldest kept. Raises invalid."""
+    if text is None:
         return None
-    wanted = frozenset(text.split(","))
-    known = queries.types()
-    for kind in wanted - known:
-        raise invalid(
-            "types", f"There is no event type {kind[:40]!r}.", next=f"Known: {', '.join(sorted(known))}."
-        )
-    return wanted
+    if text == LATEST:
+        return await db.run(partial(queries.newest, actor))
+    if not _SEQ.fullmatch(text) or int(text) >= 2**63:
+        raise invalid("after", f"Must be a seq, or {LATEST}.")
+    return int(text)
 
 
 inbox = endpoint(_inbox)
+stream = endpoint(_stream)

@@ -17,6 +17,7 @@ Loader = Callable[[Actor, list[str]], dict[str, dict[str, Any]]]
 _loaders: dict[str, Loader] = {}
 
 MAX_EVENTS = 100
+_NO_SEQ = 2**63 - 1  # no event is newer
 
 
 def register_loader(types: Iterable[str], loader: Loader) -> None:
@@ -72,6 +73,31 @@ def news(actor: Actor, after: int | None, wanted: frozenset[str] | None, limit: 
         for row in shown
     ]
     return News(events, last, head.seq)
+
+
+def newest(actor: Actor) -> int:
+    """The newest seq of the actor's inbox (one statement). Raises insufficient_scope, unauthenticated."""
+    return _head(actor).seq
+
+
+def oldest(actor: Actor) -> int:
+    """The seq after which the actor's inbox is kept (one statement). Raises as `newest` does."""
+    return _head(actor).floor
+
+
+def check(actor: Actor, after: int | None) -> None:
+    """Raise what `news` would raise for `after` (one statement)."""
+    head = _head(actor)
+    if after is not None:
+        _check(after, head)
+
+
+def _head(actor: Actor) -> sql.Head:
+    actor.need("messages:read")
+    found = sql.read(actor, _NO_SEQ, 1)
+    if found is None:
+        raise shut_out(actor)
+    return found[0]
 
 
 def _check(after: int, head: sql.Head) -> None:

@@ -4,4 +4,7 @@ from django.urls import path
 
 from apps.inbox import views
 
-urlpatterns = [path("v1/inbox", views.Inbox.as_view())]
+urlpatterns = [
+    path("v1/inbox", views.Inbox.as_view()),
+    path("v1/inbox/stream", views.Stream.as_view()),
+]

@@ -28,19 +28,49 @@ class News(serializers.Serializer[Any]):
     next = serializers.IntegerField(help_text="Read on with this as `after`.")
 
 
+_AFTER = OpenApiParameter(
+    "after",
+    {"type": "string", "pattern": "^([0-9]{1,19}|latest)$"},
+    description="The seq read last; `latest`: only what comes from now on; absent: the oldest kept.",
+)
+_TYPES = OpenApiParameter("types", str, description="Event types, separated by commas.")
+
+
 class Inbox(APIView):
     """Describes GET; every other method is refused here."""
 
     @extend_schema(
         operation_id="inbox_read",
         parameters=[
-            whole_number("after", "The seq read last; absent: the oldest kept."),
+            _AFTER,
             whole_number("wait", "Seconds to wait for news.", most=25),
-            OpenApiParameter("types", str, description="Event types, separated by commas."),
+            _TYPES,
             whole_number("limit", "At most so many events.", least=1, most=100),
         ],
         responses={200: News, 410: ErrorBody},
     )
     def get(self, request: Request) -> Response:
         """Read my inbox; with `wait`, answer as soon as there is something newer than `after`."""
+        answered_in_front()
+
+
+class Stream(APIView):
+    """Describes GET; every other method is refused here."""
+
+    @extend_schema(
+        operation_id="inbox_stream",
+        parameters=[
+            _AFTER,
+            _TYPES,
+            OpenApiParameter(
+                "Last-Event-ID",
+                str,
+                OpenApiParameter.HEADER,
+                description="The id of the last event received; goes before `after`.",
+            ),
+        ],
+        responses={(200, "text/event-stream"): str},
+    )
+    def get(self, request: Request) -> Response:
+        """My inbox as Server-Sent Events: each with its seq as `id`, an `event: gap` where it cannot resume."""
         answered_in_front()

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.core.cache import caches
 from django.db.models import Q
 
 from apps.contacts.models import Member
@@ -67,9 +66,8 @@ def told(actor: Actor) -> Iterator[None]:
 def _tell(actor: Actor, refusal: Guarded) -> None:
     subject = refusal.room.hex if refusal.room else ":".join(map(str, refusal.agents))
     first = True
-    # Whatever the cache's client raises: then the owners are told once more than needed.
-    with suppress(Exception):
-        first = caches["limits"].add(f"guarded:{subject}", 1, refusal.retry_after or 60)
+    with suppress(limits.CacheAway):  # then the owners are told once more than needed
+        first = limits.shared(lambda cache: cache.add(f"guarded:{subject}", 1, refusal.retry_after or 60))
     if first:
         with db.write():
             publish([Event(number, EVENT, subject) for number in _concerned(refusal)])
