@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import AsyncExitStack
 from typing import Any, cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "relayger.settings")
@@ -19,6 +20,7 @@ from apps.a2a import asgi as a2a  # noqa: E402
 from apps.core.asgi import App, Receive, Scope, Send, bounded, endpoint, unread  # noqa: E402
 from apps.core.wake import hub  # noqa: E402
 from apps.inbox import asgi as inbox  # noqa: E402
+from apps.inbox.sending import sender  # noqa: E402
 from apps.lifecycle.scheduler import run_jobs  # noqa: E402
 from apps.threads import asgi as threads  # noqa: E402
 from relayger import health, urls  # noqa: E402
@@ -59,16 +61,18 @@ _http = URLRouter(
 
 
 class _Life:
-    """What lives as long as the process: the waiters' hub and the jobs."""
+    """What lives as long as the process: the waiters' hub, the jobs, and who sends to webhooks."""
 
     def __init__(self) -> None:
         self._stop = asyncio.Event()
         self._jobs: asyncio.Task[None] | None = None
+        self._sender = AsyncExitStack()
 
     async def begin(self) -> None:
         """Start it, unless it was: a server without lifespan, such as Daphne, begins with the first call."""
         if self._jobs is None:
             self._jobs = asyncio.create_task(run_jobs(self._stop))
+            await self._sender.enter_async_context(sender())
             await hub.start()
 
     async def end(self) -> None:
@@ -76,6 +80,7 @@ class _Life:
         self._stop.set()
         if self._jobs is not None:
             await asyncio.gather(self._jobs, return_exceptions=True)
+        await self._sender.aclose()
         await hub.stop()
 
 

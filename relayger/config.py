@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import secrets
 from pathlib import Path
@@ -56,6 +57,25 @@ def _redis_url(value: str) -> str:
     return value
 
 
+def read_keys(value: str) -> list[bytes]:
+    """The keys in SECRETS_KEY, each 32 bytes. Raises ValueError, which does not show them."""
+    keys = []
+    for text in value.split(","):
+        try:
+            key = base64.b64decode(text.strip().rstrip("=") + "=", altchars=b"-_", validate=True)
+        except ValueError:
+            key = b""
+        if len(key) != 32:
+            raise ValueError("must be keys of 32 bytes in base64url, separated by commas")
+        keys.append(key)
+    return keys
+
+
+def _secrets(value: SecretStr) -> SecretStr:
+    read_keys(value.get_secret_value())
+    return value
+
+
 Rate = Annotated[str, AfterValidator(_rate)]
 Seconds = Annotated[float, Field(gt=0, le=86400 * 30)]
 Days = Annotated[int, Field(ge=1, le=3650)]
@@ -72,7 +92,9 @@ class Config(BaseSettings):
     redis_url: Annotated[str, AfterValidator(_redis_url)] | None = Field(None, validation_alias="REDIS_URL")
     secret_key: SecretStr | None = Field(None, validation_alias="SECRET_KEY")
     # Encrypts what must be used again; several, separated by commas: the first encrypts, each decrypts.
-    secrets_key: SecretStr | None = Field(None, validation_alias="SECRETS_KEY")
+    secrets_key: Annotated[SecretStr, AfterValidator(_secrets)] | None = Field(
+        None, validation_alias="SECRETS_KEY"
+    )
     origin: Annotated[str, AfterValidator(_origin)] = "http://127.0.0.1:8000"
     var: Path = ROOT / "var"
     debug: bool = False

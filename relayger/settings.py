@@ -188,11 +188,13 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "ChatKind": "apps.contacts.models.Chat.Kind",
         "ContactState": "apps.contacts.models.Contact.State",
+        "DeliveryState": "apps.inbox.models.Outbox.State",
         "EntryKind": "apps.threads.models.Entry.Kind",
         "IdentityKind": "apps.identities.models.Identity.Kind",
         "MemberRole": "apps.contacts.models.Member.Role",
         "ThreadRole": ["asker", "assignee"],
         "ThreadState": "apps.threads.models.State",
+        "WebhookState": "apps.inbox.models.Webhook.State",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

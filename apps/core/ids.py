@@ -8,7 +8,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-Prefix = Literal["acc", "thr", "con", "msg", "inv", "tok", "key", "rep", "fil", "whk", "aud"]
+Prefix = Literal["acc", "thr", "con", "msg", "inv", "tok", "key", "rep", "fil", "whk", "dlv", "aud"]
 _HEX = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 

@@ -9,6 +9,7 @@ class InboxConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.core import wake  # noqa: PLC0415  apps are ready only now
-        from apps.inbox import queries  # noqa: PLC0415
+        from apps.inbox import queries, webhooks  # noqa: PLC0415
 
         wake.register("inbox", queries.heads)
+        queries.register_loader((webhooks.DISABLED,), webhooks.load)

@@ -60,6 +60,7 @@ class Webhook(models.Model):
     claimed_until = models.DateTimeField(null=True)
     # When its next ping is due; null when none waits. Read by the job that sends.
     due_at = models.DateTimeField(null=True)
+    failing_since = models.DateTimeField(null=True)  # the first of the tries that failed in a row
 
     class Meta:
         indexes = [models.Index(fields=["due_at"], name="webhook_due", condition=Q(due_at__isnull=False))]
@@ -91,10 +92,8 @@ class Outbox(models.Model):
         indexes = [
             # Read by GET /v1/webhooks/{id}/deliveries, newest first.
             models.Index(fields=["webhook", "-created_at", "-id"], name="outbox_list"),
-            # Read by the job that sends, oldest first.
-            models.Index(
-                fields=["webhook", "created_at", "id"], name="outbox_pending", condition=Q(state="pending")
-            ),
+            # Read by the job that sends, in their order: the clocks of two machines may differ, seqs do not.
+            models.Index(fields=["webhook", "seq", "id"], name="outbox_pending", condition=Q(state="pending")),
             # Read by the job that forgets.
             models.Index(fields=["created_at"], name="outbox_age"),
         ]

@@ -14,6 +14,8 @@ from django.conf import settings
 
 from apps.core import times
 from apps.identities.actions import flush_presence
+from apps.inbox.sending import send_due
+from apps.inbox.sql import forget_pings
 from apps.lifecycle import sql
 from apps.threads.actions import expire_due
 
@@ -61,6 +63,12 @@ def free_held_handles() -> None:
     _drain(lambda: sql.free_handles(times.now(), BATCH))
 
 
+def forget_deliveries() -> None:
+    """Forget the pings of webhooks that wait no more."""
+    before = times.now() - timedelta(days=settings.RELAYGER.delivery_days)
+    _drain(lambda: forget_pings(before, BATCH))
+
+
 def _drain(batch: Callable[[], int]) -> None:
     for _ in range(MOST_BATCHES):
         if batch() < BATCH:
@@ -74,4 +82,6 @@ SCHEDULE = [
     Job("drop_old_events", drop_old_events, _minute * 60),
     Job("forget_idempotency_keys", forget_idempotency_keys, _minute * 60),
     Job("free_held_handles", free_held_handles, _minute * 60),
+    Job("send_due", send_due, settings.RELAYGER.outbox_seconds),
+    Job("forget_deliveries", forget_deliveries, _minute * 60),
 ]

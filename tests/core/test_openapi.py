@@ -18,6 +18,7 @@ BODYLESS = {
     "chats_leave",
     "invites_accept",
     "invites_decline",
+    "webhooks_test",
 }
 
 

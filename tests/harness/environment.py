@@ -32,7 +32,7 @@ UNHURRIED = {
     "RELAYGER_RATE_READ": "100000/m",
     "RELAYGER_RATE_PUBLIC": "100000/m",
 }
-SETTINGS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY")
+SETTINGS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "SECRETS_KEY")
 
 
 def clean(environ: dict[str, str]) -> dict[str, str]:

@@ -21,7 +21,11 @@ from tests.harness.environment import SETUP, UNHURRIED, clean
 from tests.harness.wait import until
 
 # Nothing happens by the clock: for counting statements.
-QUIET = {"RELAYGER_SWEEP_SECONDS": "86400", "RELAYGER_JOB_SECONDS": "86400"}
+QUIET = {
+    "RELAYGER_SWEEP_SECONDS": "86400",
+    "RELAYGER_JOB_SECONDS": "86400",
+    "RELAYGER_OUTBOX_SECONDS": "86400",
+}
 START_SECONDS = 60
 STOP_SECONDS = 30
 

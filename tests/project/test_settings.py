@@ -24,6 +24,8 @@ WRONG = [
     ({"REDIS_URL": REDIS}, "DATABASE_URL"),
     ({"DATABASE_URL": POSTGRES, "REDIS_URL": REDIS}, "SECRET_KEY"),
     ({"SECRET_KEY": "short"}, "SECRET_KEY"),
+    ({"SECRETS_KEY": "c2hvcnQ"}, "SECRETS_KEY"),
+    ({"SECRETS_KEY": "A" * 43 + ",%"}, "SECRETS_KEY"),
     ({"RELAYGER_ORIGIN": "relayger.example"}, "RELAYGER_ORIGIN"),
     ({"RELAYGER_ORIGIN": "https://relayger.example/path"}, "RELAYGER_ORIGIN"),
     ({"RELAYGER_ORIGIN": "https://me@relayger.example"}, "RELAYGER_ORIGIN"),

@@ -1,0 +1,153 @@
+"""Sending pings to webhooks, as Standard Webhooks has it.
+
+1. A webhook's pings go out one after another, in the order of their seq; several webhooks at once, up to a bound.
+2. A ping is sent until a 2xx takes it. Any other answer, a redirect too, and none at all is tried again, first after
+   seconds, then ever later. What keeps failing for RELAYGER_WEBHOOK_DAYS, or answers 410, is disabled.
+3. Every try of a ping has the same `webhook-id`. A process that is killed between sending and writing it down sends
+   again: at least once, never knowingly twice.
+4. While something is sent, no transaction is open, and neither a thread nor a connection of the database is held.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from standardwebhooks import Webhook as Signer
+
+from apps.core import db, ids, outgoing, vault
+from apps.core.addresses import Refused
+from apps.core.errors import DomainError
+from apps.core.strict_json import dumps
+from apps.inbox import outbox, tries
+from apps.inbox.tries import Claimed, Outcome, Try
+from relayger import __version__
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 64  # webhooks that one process sends to at the same time
+_ONCE_SECONDS = 30.0  # after this, one run of the job begins no more
+_END_SECONDS = 2.0  # what is on its way when the process stops
+
+
+def send_due() -> None:
+    """The job: send what is due.
+
+    Where a sender runs, in a process that serves, it is told and this returns at once; elsewhere this sends.
+    """
+    if not outbox.send_now():
+        asyncio.run(_send_once())
+
+
+@asynccontextmanager
+async def sender() -> AsyncIterator[None]:
+    """Send in the background of this event loop, as soon as something is due, for as long as the block takes."""
+    due = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def wake() -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(due.set)
+
+    outbox.add_sender(wake)
+    task = asyncio.create_task(_send_for_ever(due))
+    try:
+        yield
+    finally:
+        outbox.remove_sender(wake)
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def _send_for_ever(due: asyncio.Event) -> None:
+    running: set[asyncio.Task[None]] = set()
+    try:
+        while True:
+            due.clear()
+            await _fill(running)
+            nudged = asyncio.ensure_future(due.wait())
+            # A full house is looked at again when somebody leaves, not for each nudge.
+            await asyncio.wait(
+                running if len(running) >= AT_ONCE else {nudged}, return_when=asyncio.FIRST_COMPLETED
+            )
+            nudged.cancel()
+    finally:
+        if running:
+            _, left = await asyncio.wait(running, timeout=_END_SECONDS)
+            for task in left:
+                task.cancel()
+
+
+async def _send_once() -> None:
+    running: set[asyncio.Task[None]] = set()
+    until = time.monotonic() + _ONCE_SECONDS
+    await _fill(running)
+    while running:
+        await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        if time.monotonic() < until:
+            await _fill(running)
+
+
+async def _fill(running: set[asyncio.Task[None]]) -> None:
+    """Begin to send to webhooks that are due, as many as there is room for."""
+    while (room := AT_ONCE - len(running)) > 0:
+        try:
+            claimed = await db.run(partial(tries.claim, room))
+        except DomainError as error:
+            logger.warning("webhooks wait: %s", error.message)
+            return
+        for one in claimed:
+            task = asyncio.create_task(_send(one))
+            running.add(task)
+            task.add_done_callback(running.discard)
+        if len(claimed) < room:
+            return
+
+
+async def _send(claimed: Claimed) -> None:
+    """Send to one webhook until nothing waits or a try fails. What goes wrong here waits for its claim to end."""
+    try:
+        current = await db.run(partial(tries.first, claimed))
+        while current is not None:
+            current = await db.run(partial(tries.done, current, await _try(current)))
+    except DomainError as error:
+        logger.warning("a webhook waits: %s", error.message)
+    except Exception:
+        logger.exception("sending to a webhook failed")
+
+
+async def _try(current: Try) -> Outcome:
+    try:
+        content, headers = message(current)
+        answer = await outgoing.post(current.hook.url, content, headers)
+    except vault.Lost:
+        return Outcome(None, "The service cannot read the secret any more: rotate it.")
+    except (Refused, outgoing.Unreachable) as error:
+        return Outcome(None, str(error))
+    except Exception:
+        # It must not be tried at once, nor for ever.
+        logger.exception("sending to a webhook failed")
+        return Outcome(None, "A fault of the service, which has been logged.")
+    return Outcome(answer.status, retry_after=answer.retry_after)
+
+
+def message(current: Try) -> tuple[bytes, dict[str, str]]:
+    """The body of a ping and its headers, signed. Raises vault.Lost."""
+    hook, ping = current.hook, current.ping
+    body = dumps({"type": ping.type, "number": str(hook.identity), "seq": ping.seq})
+    id = ids.show("dlv", ping.id)
+    kept = [hook.secret]
+    if hook.old_secret is not None and hook.old_until is not None and current.at < hook.old_until:
+        kept.append(hook.old_secret)
+    signatures = [Signer(vault.open(one)).sign(id, current.at, body) for one in kept]
+    return body, {
+        "Content-Type": "application/json",
+        "User-Agent": f"Relayger/{__version__}",
+        "webhook-id": id,
+        "webhook-timestamp": str(int(current.at.timestamp())),
+        "webhook-signature": " ".join(signatures),
+    }

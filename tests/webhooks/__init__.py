@@ -1,0 +1,1 @@
+"""Webhooks, through real HTTP against a real service and real receivers."""

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.harness.cast import Cast
+from tests.harness.service import Service, Starter
+from tests.webhooks.receiver import Receiver, receiving
+
+# Receivers of the tests are on this machine, and impatient.
+LOCAL = {
+    "RELAYGER_PRIVATE_TARGETS": "true",
+    "RELAYGER_WEBHOOK_SECONDS": "1",
+    "RELAYGER_OUTBOX_SECONDS": "0.2",
+}
+
+
+@pytest.fixture(scope="session")
+def hooked(_start: Starter) -> Service:
+    """A service that calls private addresses too."""
+    return _start(**LOCAL)
+
+
+@pytest.fixture
+def people(hooked: Service) -> Iterator[Cast]:
+    """New people on `hooked`."""
+    cast = Cast(hooked)
+    yield cast
+    cast.close()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A receiver that takes everything."""
+    with receiving() as one:
+        yield one
