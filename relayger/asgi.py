@@ -21,6 +21,7 @@ from apps.core.asgi import App, Receive, Scope, Send, bounded, endpoint, unread 
 from apps.core.wake import hub  # noqa: E402
 from apps.inbox import asgi as inbox  # noqa: E402
 from apps.inbox.sending import sender  # noqa: E402
+from apps.inbox.socket import socket  # noqa: E402
 from apps.lifecycle.scheduler import run_jobs  # noqa: E402
 from apps.threads import asgi as threads  # noqa: E402
 from relayger import health, urls  # noqa: E402
@@ -52,6 +53,7 @@ _http = URLRouter(
         re_path(r"^a2a(?:/|$)", cast(Any, a2a.elsewhere)),
         _at("v1/inbox", _reading(inbox.inbox)),
         _at("v1/inbox/stream", _reading(inbox.stream)),
+        _at("ws", inbox.not_a_socket),
         _at("v1/threads/<str:id>", _reading(threads.thread)),
         _at("healthz", endpoint(health.alive)),
         _at("readyz", endpoint(health.ready)),
@@ -96,6 +98,16 @@ async def _call(scope: Scope, receive: Receive, send: Send) -> None:
     await _http(scope, receive, send)
 
 
+async def _socket(scope: Scope, receive: Receive, send: Send) -> None:
+    """Open `/ws`; any other address reads 403 before the handshake is done."""
+    await _life.begin()
+    if scope["path"].rstrip("/") == "/ws":
+        await socket(scope, receive, send)
+    else:
+        await receive()
+        await send({"type": "websocket.close"})
+
+
 async def _lifespan(scope: Scope, receive: Receive, send: Send) -> None:
     while (await receive())["type"] == "lifespan.startup":
         await _life.begin()
@@ -104,4 +116,4 @@ async def _lifespan(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "lifespan.shutdown.complete"})
 
 
-application = ProtocolTypeRouter({"http": unread(_call), "lifespan": _lifespan})
+application = ProtocolTypeRouter({"http": unread(_call), "websocket": _socket, "lifespan": _lifespan})

@@ -6,36 +6,18 @@ import asyncio
 import logging
 import math
 import os
-import re
 import socket
 import sys
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+if TYPE_CHECKING:
+    from relayger.config import Config
 
 logger = logging.getLogger(__name__)
 
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  compared with, not bound to
 _BACKLOG = 2048
-_UPGRADE = re.compile(rb"\nupgrade(?=:|\Z)", re.IGNORECASE)
-
-
-class Protocol(HttpToolsProtocol):
-    """uvicorn's, but an offer to upgrade to HTTP/2 or WebSocket is ignored, as HTTP allows.
-
-    The parser would end the request where it finds one, and with it the body of a POST (curl --http2 and Java's
-    client offer with each). So the header gets another name of the same length before the parser sees it. A body is
-    not touched: JSON has no place, inside a text or out of it, for this name after a raw line feed.
-    """
-
-    _tail = b""  # of what came before, to know a name that comes in two pieces
-
-    def data_received(self, data: bytes) -> None:
-        """Takes what arrived."""
-        kept, whole = len(self._tail), self._tail + data
-        self._tail = whole[-len("\nupgrade") :]
-        super().data_received(_UPGRADE.sub(b"\nx-upgrd", whole)[kept:])
 
 
 def serve(*, host: str, port: int, agent: bool = True, app: Any = "relayger.asgi:application") -> None:
@@ -63,7 +45,7 @@ def serve(*, host: str, port: int, agent: bool = True, app: Any = "relayger.asgi
     import uvloop  # noqa: PLC0415  not on every platform, and only here
 
     greeting = f"Relayger serves {settings.RELAYGER.origin} (listening on {local})"
-    server = _server(app, greeting, settings.RELAYGER.drain_seconds)
+    server = _server(app, greeting, settings.RELAYGER)
     _listen(sockets, host, port)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_run(server, sockets, local, agent))
@@ -100,10 +82,11 @@ def _deaf(host: str, port: int, error: OSError) -> SystemExit:
     return SystemExit(f"relayger: cannot listen on {shown}:{port}: {error.strerror or error}")
 
 
-def _server(app: Any, greeting: str, drain_seconds: float) -> Any:
+def _server(app: Any, greeting: str, periods: Config) -> Any:
     import uvicorn  # noqa: PLC0415
 
     from apps.core.wake import hub  # noqa: PLC0415
+    from relayger.wire import FRAME_BYTES, Protocol, SocketProtocol  # noqa: PLC0415
 
     class Server(uvicorn.Server):
         """uvicorn's, but waits and streams end as soon as the signal comes, so that draining is quick."""
@@ -120,13 +103,17 @@ def _server(app: Any, greeting: str, drain_seconds: float) -> Any:
         app,
         backlog=_BACKLOG,
         http=Protocol,
-        ws="none",
+        ws=SocketProtocol,
+        ws_max_size=FRAME_BYTES,
+        ws_per_message_deflate=False,  # it takes memory for each socket, of which there are many
+        ws_ping_interval=periods.heartbeat_seconds,
+        ws_ping_timeout=periods.heartbeat_seconds,
         lifespan="on",
         log_config=None,
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=math.ceil(drain_seconds),
+        timeout_graceful_shutdown=math.ceil(periods.drain_seconds),
     )
     return Server(config)
 

@@ -15,6 +15,8 @@ from uuid import UUID
 from django.db import connection
 
 from apps.core import db, ids, times
+from apps.core.actor import Actor
+from apps.identities.sql import LIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +155,27 @@ def audience(chat: UUID) -> Audience:
     )
     pair = (found[0][0], found[0][1]) if found and found[0][0] is not None else None
     return Audience(pair, [number for _, _, number in found if number is not None])
+
+
+def together(actor: Actor, chats: Sequence[UUID]) -> dict[UUID, list[int]]:
+    """The members of those chats that an actor may see now: rooms it is in, direct ones with a friend or itself.
+
+    Nothing when the actor's credential no longer lives.
+    """
+    found = db.rows(
+        "SELECT theirs.chat_id, theirs.identity_id FROM contacts_member mine"
+        " JOIN contacts_chat ch ON ch.id = mine.chat_id"
+        " JOIN contacts_member theirs ON theirs.chat_id = mine.chat_id AND theirs.state = 'member'"
+        " JOIN identities_credential c ON c.identity_id = mine.identity_id AND c.id = %s"
+        " JOIN identities_identity i ON i.number = c.identity_id"
+        " WHERE mine.identity_id = %s AND mine.state = 'member'"
+        f" AND mine.chat_id IN ({db.places(chats)}) AND {LIVE}"
+        " AND (ch.kind <> 'direct' OR ch.pair_low = ch.pair_high OR EXISTS (SELECT 1 FROM contacts_contact f"
+        "  WHERE f.owner_id = mine.identity_id AND f.state = 'friend'"
+        "  AND f.other_id IN (ch.pair_low, ch.pair_high)))",
+        [actor.credential, actor.identity, *chats, times.now()],
+    )
+    members: dict[UUID, list[int]] = {}
+    for chat, number in found:
+        members.setdefault(db.uuid(chat), []).append(number)
+    return members

@@ -63,9 +63,9 @@ def read_query(raw: bytes) -> dict[str, str]:
 class _Patience:
     """The time that one body has to arrive whole; little once the process drains."""
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, seconds: float | None = None) -> None:
         self._receive = receive
-        self._until = time.monotonic() + settings.RELAYGER.body_seconds
+        self._until = time.monotonic() + (seconds or settings.RELAYGER.body_seconds)
 
     async def __call__(self) -> Message:
         """The next piece. Raises request_timeout."""
@@ -115,8 +115,7 @@ class Request:
     @property
     def address(self) -> str:
         """The client's address as `core.limits` trusts it."""
-        peer = self._scope.get("client")
-        return limits.client_address(peer[0] if peer else None, self.headers("x-forwarded-for"))
+        return peer_address(self._scope)
 
     @property
     def query(self) -> dict[str, str]:
@@ -167,14 +166,17 @@ class Request:
         return {one.strip().lower() for one in (self.header(name) or "").split(",")} - {""}
 
     async def body(self, limit: int) -> bytes:
-        """The body, counted while it arrives.
+        """The body, counted while it arrives. Raises what `pieces` raises."""
+        return b"".join([chunk async for chunk in self.pieces(limit)])
+
+    async def pieces(self, limit: int, seconds: float | None = None) -> AsyncIterator[bytes]:
+        """The body piece by piece, counted, within `seconds` or what a setting gives every body.
 
         Raises too_large past `limit` bytes, request_timeout, unsupported_media_type for one that is encoded, and
         Gone when it breaks off.
         """
         self.check_body(limit)
-        receive = _Patience(self._receive)
-        chunks: list[bytes] = []
+        receive = _Patience(self._receive, seconds)
         size = 0
         while True:
             message = await receive()
@@ -184,14 +186,21 @@ class Request:
             size += len(chunk)
             if size > limit:
                 raise too_large(limit)
-            chunks.append(chunk)
+            yield chunk
             if not message.get("more_body"):
-                return b"".join(chunks)
+                return
 
     async def gone(self) -> None:
         """Return when the client has gone away."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
+
+
+def peer_address(scope: Scope) -> str:
+    """The address of the client of a request or a socket, as `core.limits` trusts it."""
+    peer = scope.get("client")
+    forwarded = [value.decode("latin-1") for key, value in scope["headers"] if key == b"x-forwarded-for"]
+    return limits.client_address(peer[0] if peer else None, forwarded)
 
 
 class Reply:

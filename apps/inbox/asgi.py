@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -11,16 +10,13 @@ from functools import partial
 from django.conf import settings
 
 from apps.core import db, limits, wake
-from apps.core.actor import Actor
 from apps.core.asgi import SSE_HEADERS, Reply, Request, endpoint, sse, until_gone
-from apps.core.errors import DomainError, invalid
+from apps.core.errors import Code, DomainError
 from apps.identities.access import admit
 from apps.inbox import presence, queries
-from apps.inbox.feed import LATEST, Feed, read_types, resume, topics
+from apps.inbox.feed import STREAM_PAGE, Feed, read_types, resume, start, topics
 
 MAX_WAIT = 25
-STREAM_PAGE = 20  # events read at once for one that stays: what is not taken yet is in memory
-_SEQ = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
 async def _inbox(request: Request, reply: Reply) -> None:
@@ -30,7 +26,7 @@ async def _inbox(request: Request, reply: Reply) -> None:
     seconds = request.whole("wait", 0, low=0, high=MAX_WAIT)
     limit = request.whole("limit", 50, low=1, high=queries.MAX_EVENTS)
     types = read_types(request.query.get("types"))
-    after = await _after(actor, request.query.get("after"))
+    after = await start(actor, request.query.get("after"))
 
     if seconds:
         await db.run(partial(presence.here, [actor.identity]))
@@ -48,7 +44,7 @@ async def _stream(request: Request, reply: Reply) -> None:
     request.only(("after", "types"))
     types = read_types(request.query.get("types"))
     # A browser that comes back sends the same address and, in this header, how far it got.
-    after = await _after(actor, request.header("last-event-id") or request.query.get("after"))
+    after = await start(actor, request.header("last-event-id") or request.query.get("after"))
     if request.method == "HEAD":
         await reply.start(200, SSE_HEADERS)
         await reply.end()
@@ -85,16 +81,13 @@ async def _follow(reply: Reply, feed: Feed, ended: Callable[[], bool]) -> None:
             await reply.write(f"id: {news.next}\n: still here\n\n".encode())
 
 
-async def _after(actor: Actor, text: str | None) -> int | None:
-    """The seq to go on from; None for the oldest kept. Raises invalid."""
-    if text is None:
-        return None
-    if text == LATEST:
-        return await db.run(partial(queries.newest, actor))
-    if not _SEQ.fullmatch(text) or int(text) >= 2**63:
-        raise invalid("after", f"Must be a seq, or {LATEST}.")
-    return int(text)
+async def _not_a_socket(_: Request, reply: Reply) -> None:
+    error = DomainError(
+        Code.WEBSOCKET_REQUIRED, "This address is a WebSocket.", next="Use a WebSocket client, or /v1/inbox."
+    )
+    await reply.json(error.status, error.body(), [("Upgrade", "websocket"), ("Connection", "Upgrade")])
 
 
 inbox = endpoint(_inbox)
 stream = endpoint(_stream)
+not_a_socket = endpoint(_not_a_socket)

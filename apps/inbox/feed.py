@@ -7,6 +7,7 @@ nothing falls between reading and waiting.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from functools import partial
 from uuid import UUID
@@ -18,6 +19,8 @@ from apps.inbox import queries
 from apps.inbox.queries import News
 
 LATEST = "latest"
+STREAM_PAGE = 20  # events read at once for one that stays: what is not taken yet is in memory
+_SEQ = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
 def topics(actor: Actor) -> list[str]:
@@ -91,6 +94,17 @@ def read_types(text: str | None) -> frozenset[str] | None:
             "types", f"There is no event type {kind[:40]!r}.", next=f"Known: {', '.join(sorted(known))}."
         )
     return wanted
+
+
+async def start(actor: Actor, text: str | None) -> int | None:
+    """The seq to go on from, of a text that holds one or `latest`; None for the oldest kept. Raises invalid."""
+    if text is None:
+        return None
+    if text == LATEST:
+        return await db.run(partial(queries.newest, actor))
+    if not _SEQ.fullmatch(text) or int(text) >= 2**63:
+        raise invalid("after", f"Must be a seq, or {LATEST}.")
+    return int(text)
 
 
 async def resume(feed: Feed) -> int | None:
