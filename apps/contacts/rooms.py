@@ -251,10 +251,10 @@ def answer(actor: Actor, id: UUID, *, accept: bool) -> tuple[Invite, Chat]:
 
 
 def _to(actor: Actor) -> QuerySet[Invite]:
-    """Invitations to rooms that the actor may see: not from those it blocks."""
+    """Invitations to rooms that the actor may see: not from those it blocks, nor from deleted ones."""
     blocked = Block.objects.filter(owner=actor.identity, other__account=OuterRef("sender__account"))
     return (
-        Invite.objects.filter(receiver=actor.identity, chat__kind=Chat.Kind.ROOM)
+        Invite.objects.filter(receiver=actor.identity, chat__kind=Chat.Kind.ROOM, sender__deleted_at=None)
         .exclude(Exists(blocked))
         .select_related("chat", "sender")
     )

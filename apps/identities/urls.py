@@ -6,7 +6,6 @@ from apps.identities import access_views, views
 
 urlpatterns = [
     path("v1/register", views.Register.as_view()),
-    path("v1/me", views.Me.as_view()),
     path("v1/me/audit", access_views.Audit.as_view()),
     path("v1/me/claim", access_views.Claim.as_view()),
     path("v1/tokens", access_views.Tokens.as_view()),

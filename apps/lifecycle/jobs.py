@@ -17,6 +17,7 @@ from apps.identities.actions import flush_presence
 from apps.inbox.sending import send_due
 from apps.inbox.sql import forget_pings
 from apps.lifecycle import sql
+from apps.lifecycle.deletion import end_what_is_open
 from apps.threads.actions import expire_due
 
 BATCH = 1_000
@@ -64,6 +65,12 @@ def free_held_handles() -> None:
 
 
 def forget_deliveries() -> None:
+def forget_audit() -> None:
+    """Forget what happened to identities' access too long ago."""
+    before = times.now() - timedelta(days=settings.RELAYGER.audit_days)
+    _drain(lambda: sql.forget_audit(before, BATCH))
+
+
     """Forget the pings of webhooks that wait no more."""
     before = times.now() - timedelta(days=settings.RELAYGER.delivery_days)
     _drain(lambda: forget_pings(before, BATCH))
@@ -79,9 +86,11 @@ _minute = settings.RELAYGER.job_seconds
 SCHEDULE = [
     Job("expire_threads", expire_threads, _minute),
     Job("flush_presence", flush_presence, _minute),
+    Job("end_what_is_open", end_what_is_open, _minute),
     Job("drop_old_events", drop_old_events, _minute * 60),
     Job("forget_idempotency_keys", forget_idempotency_keys, _minute * 60),
     Job("free_held_handles", free_held_handles, _minute * 60),
     Job("send_due", send_due, settings.RELAYGER.outbox_seconds),
     Job("forget_deliveries", forget_deliveries, _minute * 60),
 ]
+    Job("forget_audit", forget_audit, _minute * 60),

@@ -1,4 +1,4 @@
-"""Retention's statements: batches that two processes may work on at once."""
+"""Retention's statements, batches that two processes may work on at once; and who may be reported."""
 
 from __future__ import annotations
 
@@ -69,6 +69,31 @@ def free_handles(now: datetime, batch: int) -> int:
         f" ORDER BY held_until LIMIT %s{_claim()})",
         [now, batch],
     )
+
+
+def forget_audit(before: datetime, batch: int) -> int:
+    """Delete up to `batch` entries of audit logs made before; returns how many."""
+    return _delete(
+        f"core_auditentry WHERE id IN (SELECT id FROM core_auditentry WHERE at < %s"
+        f" ORDER BY at LIMIT %s{_claim()})",
+        [before, batch],
+    )
+
+
+def seen(me: int, who: int | str) -> int | None:
+    """The identity with this number or handle, if `me` may see it: listed, a contact, or in a chat with `me`."""
+    column = "number" if isinstance(who, int) else "handle"
+    found = db.row(
+        f"SELECT i.number FROM identities_identity i WHERE i.{column} = %s"
+        " AND i.deleted_at IS NULL AND i.suspended_at IS NULL"
+        " AND ((i.listed AND i.hidden_at IS NULL) OR i.number = %s"
+        " OR EXISTS (SELECT 1 FROM contacts_contact c WHERE c.owner_id = %s AND c.other_id = i.number)"
+        " OR EXISTS (SELECT 1 FROM contacts_member mine JOIN contacts_member theirs ON theirs.chat_id = mine.chat_id"
+        "  WHERE mine.identity_id = %s AND mine.state = 'member' AND theirs.identity_id = i.number"
+        "  AND theirs.state = 'member'))",
+        [who, me, me, me],
+    )
+    return None if found is None else int(found[0])
 
 
 def _delete(rest: str, params: list[object]) -> int:

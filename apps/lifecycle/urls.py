@@ -5,6 +5,10 @@ from django.urls import path
 from apps.lifecycle import views
 
 urlpatterns = [
+    path("v1/me", views.Me.as_view()),
+    path("v1/me/restore", views.Restore.as_view()),
+    path("v1/me/export", views.Export.as_view()),
+    path("v1/reports", views.Reports.as_view()),
     path("v1/contacts/<str:who>", views.Contact.as_view()),
     path("v1/contacts/<str:who>/block", views.Block.as_view()),
 ]

@@ -65,7 +65,7 @@ def get(actor: Actor, text: str) -> dict[str, Any]:
     actor.need("messages:read")
     row = chat_of(actor, text)
     members = list(
-        Member.objects.filter(chat=row.id, state=Member.State.MEMBER)
+        Member.objects.filter(chat=row.id, state=Member.State.MEMBER, identity__deleted_at=None)
         .select_related("identity")
         .order_by("joined_at", "pk")
     )

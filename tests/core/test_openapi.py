@@ -14,6 +14,7 @@ BODYLESS = {
     "contacts_unblock",
     "threads_cancel",
     "keys_retire",
+    "me_restore",
     "chats_join",
     "chats_leave",
     "invites_accept",
