@@ -102,11 +102,12 @@ async def post(
     except (TimeoutError, httpcore.TimeoutException):
         raise Unreachable(f"There was no answer within {seconds:g} seconds.") from None
     except httpcore.ConnectError as error:
-        secure = isinstance(error.__cause__, ssl.SSLError)
-        raise Unreachable("TLS failed: is the certificate good?" if secure else "No connection.") from None
+        why = "TLS failed: is the certificate good?" if _of_tls(error) else "There was no connection."
+        raise Unreachable(why) from None
     except socket.gaierror:
         raise Unreachable("The host cannot be resolved.") from None
-    except (httpcore.NetworkError, httpcore.ProtocolError, OSError):
+    except (httpcore.NetworkError, httpcore.ProtocolError, OSError, AttributeError):
+        # The last comes of anyio, which asks whose a connection of uvloop's is that was closed at once.
         raise Unreachable("The connection broke, or the answer is not HTTP.") from None
 
 
@@ -153,6 +154,12 @@ def _addresses(resolver: Resolver, host: str, port: int, *, free: bool) -> list[
 
 def _port(url: httpx.URL) -> int:
     return url.port or (443 if url.scheme == "https" else 80)
+
+
+def _of_tls(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str | None:

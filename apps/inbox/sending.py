@@ -80,6 +80,8 @@ async def _send_for_ever(due: asyncio.Event) -> None:
             _, left = await asyncio.wait(running, timeout=_END_SECONDS)
             for task in left:
                 task.cancel()
+            if left:
+                await asyncio.wait(left)
 
 
 async def _send_once() -> None:
@@ -99,6 +101,9 @@ async def _fill(running: set[asyncio.Task[None]]) -> None:
             claimed = await db.run(partial(tries.claim, room))
         except DomainError as error:
             logger.warning("webhooks wait: %s", error.message)
+            return
+        except Exception:
+            logger.exception("looking for webhooks that are due failed")
             return
         for one in claimed:
             task = asyncio.create_task(_send(one))

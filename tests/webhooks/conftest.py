@@ -19,7 +19,7 @@ LOCAL = {
 @pytest.fixture(scope="session")
 def hooked(_start: Starter) -> Service:
     """A service that calls private addresses too."""
-    return _start(**LOCAL)
+    return _start(jobs=True, **LOCAL)
 
 
 @pytest.fixture
