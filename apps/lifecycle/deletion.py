@@ -101,13 +101,14 @@ def end_what_is_open() -> None:
             return
 
 
-def finish(number: int) -> None:
-    """End all that a deleted identity has open."""
+def finish(number: int) -> bool:
+    """End all that a deleted identity has open; False when that is more than one run does."""
     row = Identity.objects.get(pk=number)
     gone = Actor(
         Ref(row.number, row.handle, row.kind, row.display_name), row.account_id, frozenset(), UUID(int=0)
     )
-    for _ in range(_MOST_BATCHES):
-        # Both are tried in each round; what neither finds is done.
-        if not ending.end_threads(number, _BATCH) + ending.leave_rooms(gone, _BATCH):
-            return
+    # Both are tried in each round; what neither finds is done.
+    rounds = (
+        ending.end_threads(number, _BATCH) + ending.leave_rooms(gone, _BATCH) for _ in range(_MOST_BATCHES)
+    )
+    return any(not found for found in rounds)

@@ -18,6 +18,7 @@ from apps.inbox.sending import send_due
 from apps.inbox.sql import forget_pings
 from apps.lifecycle import sql
 from apps.lifecycle.deletion import end_what_is_open
+from apps.lifecycle.purge import purge_deleted
 from apps.threads.actions import expire_due
 
 BATCH = 1_000
@@ -94,3 +95,6 @@ SCHEDULE = [
     Job("forget_deliveries", forget_deliveries, _minute * 60),
 ]
     Job("forget_audit", forget_audit, _minute * 60),
+    Job("purge_deleted", purge_deleted, _minute),
+    Job("flush_presence", flush_presence, _minute, everywhere=True),
+    Job("drop_due", drop_due, _minute),

@@ -1,12 +1,15 @@
-"""Retention's statements, batches that two processes may work on at once; and who may be reported."""
+"""The statements of retention and of an identity's end, in batches that two processes may work on at once."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
+import orjson
 from django.db import connection
 
 from apps.core import db
+from apps.core.strict_json import dumps
 
 
 def _claim() -> str:
@@ -80,6 +83,14 @@ def forget_audit(before: datetime, batch: int) -> int:
     )
 
 
+def _delete(rest: str, params: list[object]) -> int:
+    with db.write():
+        return len(db.rows(f"DELETE FROM {rest} RETURNING 1", params))
+
+
+# -- who may be reported ------------------------------------------------------------------------------------------
+
+
 def seen(me: int, who: int | str) -> int | None:
     """The identity with this number or handle, if `me` may see it: listed, a contact, or in a chat with `me`."""
     column = "number" if isinstance(who, int) else "handle"
@@ -96,6 +107,101 @@ def seen(me: int, who: int | str) -> int | None:
     return None if found is None else int(found[0])
 
 
-def _delete(rest: str, params: list[object]) -> int:
+def note_run(name: str, at: datetime) -> None:
+    """Note when a job last ran to its end."""
     with db.write():
-        return len(db.rows(f"DELETE FROM {rest} RETURNING 1", params))
+        db.rows(
+            "INSERT INTO lifecycle_jobrun (name, ran_at) VALUES (%s, %s)"
+            " ON CONFLICT (name) DO UPDATE SET ran_at = excluded.ran_at",
+            [name, at],
+        )
+
+
+def runs() -> dict[str, datetime]:
+    """When each job last ran to its end."""
+    return {name: db.time(at) for name, at in db.rows("SELECT name, ran_at FROM lifecycle_jobrun")}
+
+
+# -- the end of an identity ---------------------------------------------------------------------------------------
+
+
+class Table(NamedTuple):
+    """Rows that go with an identity: where, their key, and a condition that takes its number."""
+
+    name: str
+    key: str
+    whose: str
+
+
+# In this order: who is in no chat is told of nothing more, so the inbox comes after the memberships.
+TABLES = [
+    Table("contacts_member", "id", "identity_id = %s"),
+    Table("contacts_contact", "id", "owner_id = %s"),
+    Table("contacts_contact", "id", "other_id = %s"),
+    Table("contacts_block", "id", "owner_id = %s"),
+    Table("contacts_invite", "id", "sender_id = %s"),
+    Table("contacts_invite", "id", "receiver_id = %s"),
+    Table("inbox_outbox", "id", "webhook_id IN (SELECT id FROM inbox_webhook WHERE identity_id = %s)"),
+    Table("inbox_webhook", "id", "identity_id = %s"),
+    Table("inbox_inboxevent", "seq", "identity_id = %s"),
+    Table("inbox_inboxhead", "identity_id", "identity_id = %s"),
+    Table("identities_claim", "id", "identity_id = %s"),
+    Table("identities_credential", "id", "identity_id = %s"),
+    Table("identities_presence", "identity_id", "identity_id = %s"),
+    Table("identities_skill", "id", "identity_id = %s"),
+    Table("core_idempotencykey", "id", "identity = %s"),
+    Table("core_auditentry", "id", "identity = %s"),
+]
+
+
+def claim_gone(number: int, now: datetime) -> bool:
+    """Lock an identity whose time has passed until commit; False when it is not due, or another process has it."""
+    lock = f"{db.lock()} SKIP LOCKED" if db.lock() else ""
+    sql = f"SELECT 1 FROM identities_identity WHERE number = %s AND purge_at <= %s{lock}"
+    return db.row(sql, [number, now]) is not None
+
+
+def drop(table: Table, number: int, batch: int) -> int:
+    """Delete up to `batch` of an identity's rows; how many."""
+    name, key, whose = table
+    found = db.rows(
+        f"DELETE FROM {name} WHERE {whose} AND {key} IN"
+        f" (SELECT {key} FROM {name} WHERE {whose} LIMIT %s{_claim()}) RETURNING 1",
+        [number, number, batch],
+    )
+    return len(found)
+
+
+def left(number: int) -> bool:
+    """Whether any such row is there still."""
+    some = " OR ".join(f"EXISTS (SELECT 1 FROM {name} WHERE {whose})" for name, _, whose in TABLES)
+    found = db.row(f"SELECT {some}", [number] * len(TABLES))
+    return found is not None and bool(found[0])
+
+
+def blank(number: int, batch: int, now: datetime) -> int:
+    """Empty up to `batch` entries of chats in which there is nobody but the identity; how many."""
+    found = db.rows(
+        "UPDATE threads_entry SET data = '{\"parts\":[]}', metadata = NULL, search_text = NULL, message_id = NULL,"
+        " content_hash = NULL, deleted_at = %s WHERE id IN (SELECT e.id FROM threads_entry e"
+        " JOIN contacts_member m ON m.chat_id = e.chat_id WHERE m.identity_id = %s AND e.deleted_at IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM contacts_member o WHERE o.chat_id = m.chat_id AND o.identity_id <> %s)"
+        " LIMIT %s) RETURNING 1",
+        [now, number, number, batch],
+    )
+    return len(found)
+
+
+def unname(number: int, handle: str, batch: int) -> int:
+    """Take the identity's names out of up to `batch` entries that tell who came and went in its rooms; how many."""
+    found = db.rows(
+        "SELECT e.id, e.data FROM threads_entry e JOIN contacts_member m ON m.chat_id = e.chat_id"
+        " WHERE m.identity_id = %s AND e.kind = 'event' AND e.type IN ('room.joined', 'room.left', 'room.removed')"
+        " AND e.data LIKE %s AND e.data NOT LIKE %s LIMIT %s",
+        [number, f'%"number":"{number}"%', f'%"handle":"{handle}"%', batch],
+    )
+    for id, data in found:
+        said = orjson.loads(data)
+        said["about"]["identity"].update(handle=handle, display_name="")
+        db.rows("UPDATE threads_entry SET data = %s WHERE id = %s", [dumps(said).decode(), db.uuid(id)])
+    return len(found)
