@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "relayger.settings")
@@ -14,6 +14,7 @@ from django.core.asgi import get_asgi_application
 _django = get_asgi_application()  # loads the apps, which everything below needs
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from django.conf import settings  # noqa: E402
 from django.urls import path, re_path  # noqa: E402
 
 from apps.a2a import asgi as a2a  # noqa: E402
@@ -22,7 +23,7 @@ from apps.core.wake import hub  # noqa: E402
 from apps.inbox import asgi as inbox  # noqa: E402
 from apps.inbox.sending import sender  # noqa: E402
 from apps.inbox.socket import socket  # noqa: E402
-from apps.lifecycle.scheduler import run_jobs  # noqa: E402
+from apps.lifecycle.scheduler import here, run_jobs  # noqa: E402
 from apps.threads import asgi as threads  # noqa: E402
 from relayger import health, urls  # noqa: E402
 
@@ -62,6 +63,15 @@ _http = URLRouter(
 )
 
 
+def _sending() -> AbstractAsyncContextManager[None]:
+    """Who sends to webhooks: this process, or in a deployment Celery's workers, which it nudges."""
+    if settings.RELAYGER.embedded:
+        return sender()
+    from apps.lifecycle.tasks import nudges  # noqa: PLC0415  only a deployment needs Celery
+
+    return nudges()
+
+
 class _Life:
     """What lives as long as the process: the waiters' hub, the jobs, and who sends to webhooks."""
 
@@ -73,8 +83,8 @@ class _Life:
     async def begin(self) -> None:
         """Start it, unless it was: a server without lifespan, such as Daphne, begins with the first call."""
         if self._jobs is None:
-            self._jobs = asyncio.create_task(run_jobs(self._stop))
-            await self._sender.enter_async_context(sender())
+            self._jobs = asyncio.create_task(run_jobs(self._stop, here()))
+            await self._sender.enter_async_context(_sending())
             await hub.start()
 
     async def end(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 
@@ -21,17 +21,27 @@ from apps.lifecycle.deletion import end_what_is_open
 from apps.lifecycle.purge import purge_deleted
 from apps.threads.actions import expire_due
 
+SENDING = "send_due"
 BATCH = 1_000
 MOST_BATCHES = 100  # of one run, so that a run ends
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to call, and how many seconds to wait between two calls."""
+    """What to call, and how many seconds to wait between two calls.
+
+    `everywhere`: it is about what each serving process holds, so no worker can do it for them.
+    """
 
     name: str
-    run: Callable[[], object]
+    work: Callable[[], object]
     every: float
+    everywhere: bool = False
+
+    def run(self) -> None:
+        """Do it, and note that it was done."""
+        self.work()
+        sql.note_run(self.name, times.now())
 
 
 def expire_threads() -> None:
@@ -65,13 +75,13 @@ def free_held_handles() -> None:
     _drain(lambda: sql.free_handles(times.now(), BATCH))
 
 
-def forget_deliveries() -> None:
 def forget_audit() -> None:
     """Forget what happened to identities' access too long ago."""
     before = times.now() - timedelta(days=settings.RELAYGER.audit_days)
     _drain(lambda: sql.forget_audit(before, BATCH))
 
 
+def forget_deliveries() -> None:
     """Forget the pings of webhooks that wait no more."""
     before = times.now() - timedelta(days=settings.RELAYGER.delivery_days)
     _drain(lambda: forget_pings(before, BATCH))
@@ -86,15 +96,24 @@ def _drain(batch: Callable[[], int]) -> None:
 _minute = settings.RELAYGER.job_seconds
 SCHEDULE = [
     Job("expire_threads", expire_threads, _minute),
-    Job("flush_presence", flush_presence, _minute),
     Job("end_what_is_open", end_what_is_open, _minute),
+    Job("purge_deleted", purge_deleted, _minute),
+    Job("flush_presence", flush_presence, _minute, everywhere=True),
     Job("drop_old_events", drop_old_events, _minute * 60),
     Job("forget_idempotency_keys", forget_idempotency_keys, _minute * 60),
     Job("free_held_handles", free_held_handles, _minute * 60),
-    Job("send_due", send_due, settings.RELAYGER.outbox_seconds),
+    Job(SENDING, send_due, settings.RELAYGER.outbox_seconds),
     Job("forget_deliveries", forget_deliveries, _minute * 60),
-]
     Job("forget_audit", forget_audit, _minute * 60),
-    Job("purge_deleted", purge_deleted, _minute),
-    Job("flush_presence", flush_presence, _minute, everywhere=True),
-    Job("drop_due", drop_due, _minute),
+]
+
+
+def late(since: datetime) -> list[str]:
+    """The jobs that have not run for two of their periods, of which none counts before `since` (one statement)."""
+    ran = sql.runs()
+    now = times.now()
+    return [
+        job.name
+        for job in SCHEDULE
+        if now - max(ran.get(job.name, since), since) > timedelta(seconds=2 * job.every)
+    ]

@@ -1,4 +1,7 @@
-"""The embedded service's clock: one loop per job, in the process that serves."""
+"""The clock of a process that serves: one loop per job.
+
+The embedded service runs all of them. In a deployment Celery's workers do (`tasks`), but for what each process holds.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 
+from django.conf import settings
+
 from apps.core import db
 from apps.core.errors import DomainError
 from apps.lifecycle.jobs import SCHEDULE, Job
@@ -14,7 +19,12 @@ from apps.lifecycle.jobs import SCHEDULE, Job
 logger = logging.getLogger(__name__)
 
 
-async def run_jobs(stop: asyncio.Event, jobs: Sequence[Job] = SCHEDULE) -> None:
+def here() -> list[Job]:
+    """The jobs of this process."""
+    return [job for job in SCHEDULE if job.everywhere or settings.RELAYGER.embedded]
+
+
+async def run_jobs(stop: asyncio.Event, jobs: Sequence[Job]) -> None:
     """Run every job at once and then on its period until `stop` is set; one that fails is tried again then.
 
     They take turns, so that they never hold more than one of the few threads that serve requests too.

@@ -93,7 +93,7 @@ class Person:
         found: dict[str, Any] = self.call("GET", f"/v1/threads/{thread}", **params)
         return found
 
-    def inbox(self, after: int = 0, **params: Any) -> dict[str, Any]:
+    def inbox(self, after: int | str = 0, **params: Any) -> dict[str, Any]:
         """{"events", "next"} after a seq."""
         page: dict[str, Any] = self.call("GET", "/v1/inbox", after=after, **params)
         return page

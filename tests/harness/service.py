@@ -35,13 +35,18 @@ template = deployment.Template()
 class Service:
     """One `relayger serve` with data of its own.
 
-    `environ` overrides any setting; `agent` says whether @relayger answers. Use it as a context manager, or
+    `environ` overrides any setting; `agent` says whether @relayger answers, `jobs` whether a deployment has Celery's
+    worker and beat beside it (the embedded service has its jobs inside). Use it as a context manager, or
     call `start()` and, at the end, `close()`.
     """
 
-    def __init__(self, *, agent: bool = False, setup: str = SETUP, **environ: str) -> None:
+    def __init__(
+        self, *, agent: bool = False, jobs: bool = False, setup: str = SETUP, **environ: str
+    ) -> None:
         self.setup = setup
         self.agent = agent
+        self.jobs = jobs
+        self._workers: subprocess.Popen[bytes] | None = None
         self.port = free_port()
         self.origin = f"http://127.0.0.1:{self.port}"
         self.folder = Path(tempfile.mkdtemp(prefix="relayger-service-"))
@@ -90,9 +95,16 @@ class Service:
     def start(self) -> Service:
         """Start the process and wait until it answers. The data of an earlier run is still there."""
         command = [sys.executable, "-m", "tests.harness.serve", "--port", str(self.port)]
+        self._process = self._run(command if self.agent else [*command, "--no-agent"])
+        until(self._healthy, START_SECONDS, "GET /healthz = 200")
+        if self.jobs:
+            self.start_workers()
+        return self
+
+    def _run(self, command: list[str]) -> subprocess.Popen[bytes]:
         with self.log_path.open("ab") as log:
-            self._process = subprocess.Popen(
-                command if self.agent else [*command, "--no-agent"],
+            return subprocess.Popen(
+                command,
                 cwd=deployment.ROOT,
                 env={**clean(dict(os.environ)), "PYTHONUNBUFFERED": "1", **self.environ},
                 stdin=subprocess.DEVNULL,
@@ -100,8 +112,30 @@ class Service:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        until(self._healthy, START_SECONDS, "GET /healthz = 200")
-        return self
+
+    def start_workers(self) -> None:
+        """Start a deployment's Celery, worker and beat in one, unless it runs."""
+        if self.setup == "embedded" or self._workers is not None:
+            return
+        options = [
+            "--beat",
+            "--schedule",
+            str(self.folder / "beat"),
+            "--pool",
+            "threads",
+            "--concurrency",
+            "4",
+        ]
+        quick = ["--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
+        celery = [sys.executable, "-m", "celery", "--app", "relayger.celery", "worker"]
+        self._workers = self._run([*celery, *options, *quick])
+
+    def stop_workers(self) -> None:
+        """Kill Celery, with what it was doing."""
+        if self._workers is not None:
+            os.killpg(self._workers.pid, signal.SIGKILL)
+            self._workers.wait(10)
+            self._workers = None
 
     def _healthy(self) -> bool:
         assert self.running, f"the service ended with {self.process.returncode}:\n{self.log()}"
@@ -133,6 +167,7 @@ class Service:
     def close(self) -> None:
         """Stop it and remove its data."""
         try:
+            self.stop_workers()
             if self.running:
                 self.terminate()
         finally:

@@ -46,7 +46,7 @@ def test_it_resumes_after_the_last_event(quiet_cast: Cast) -> None:
 
 
 def test_it_says_where_it_cannot_resume(fresh_server: Starter) -> None:
-    service = fresh_server(RELAYGER_INBOX_EVENTS="2", RELAYGER_JOB_SECONDS="0.05")
+    service = fresh_server(jobs=True, RELAYGER_INBOX_EVENTS="2", RELAYGER_JOB_SECONDS="0.02")
     cast = Cast(service)
     alice, bob = cast.friends
     for number in range(4):
