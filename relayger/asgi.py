@@ -23,8 +23,10 @@ from apps.core.wake import hub  # noqa: E402
 from apps.inbox import asgi as inbox  # noqa: E402
 from apps.inbox.sending import sender  # noqa: E402
 from apps.inbox.socket import socket  # noqa: E402
+from apps.lifecycle import asgi as lifecycle  # noqa: E402
 from apps.lifecycle.scheduler import here, run_jobs  # noqa: E402
 from apps.threads import asgi as threads  # noqa: E402
+from apps.threads import file_asgi as files  # noqa: E402
 from relayger import health, urls  # noqa: E402
 
 assert urls.urlpatterns  # noqa: S101  loaded now: a fault in them stops the start, not the first call
@@ -33,9 +35,14 @@ _behind = bounded(cast(App, _django))
 
 def _reading(front: App) -> App:
     """`front` for GET and HEAD; Django answers the other methods of the same address."""
+    return _for(("GET", "HEAD"), front)
+
+
+def _for(methods: tuple[str, ...], front: App) -> App:
+    """`front` for some methods; Django answers the others of the same address."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await (front if scope["method"] in ("GET", "HEAD") else _behind)(scope, receive, send)
+        await (front if scope["method"] in methods else _behind)(scope, receive, send)
 
     return app
 
@@ -55,7 +62,11 @@ _http = URLRouter(
         _at("v1/inbox", _reading(inbox.inbox)),
         _at("v1/inbox/stream", _reading(inbox.stream)),
         _at("ws", inbox.not_a_socket),
+        _at("v1/me/export", _reading(lifecycle.export_me)),
         _at("v1/threads/<str:id>", _reading(threads.thread)),
+        _at("v1/chats/<str:id>/files", _for(("POST",), files.make)),
+        _at("v1/files/<str:id>", _for(("PATCH",), files.change)),
+        _at("v1/files/<str:id>/content", _reading(files.download)),
         _at("healthz", endpoint(health.alive)),
         _at("readyz", endpoint(health.ready)),
         re_path("", cast(Any, _behind)),

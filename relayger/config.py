@@ -139,6 +139,8 @@ class Config(BaseSettings):
     rate_search: Rate = "60/m"
     rate_room: Rate = "60/h"
     rate_report: Rate = "20/h"
+    rate_export: Rate = "10/h"
+    rate_login: Rate = "10/m"
     rate_ping: Rate = "20/h"
     rate_reply: Rate = "6000/m"
     rate_write: Rate = "600/m"
@@ -158,6 +160,8 @@ class Config(BaseSettings):
 
     file_inline_bytes: int = Field(1 << 20, ge=1, le=1 << 26)
     file_bytes: int = Field(25 << 20, ge=1, le=1 << 31)
+    file_seconds: Seconds = 600
+    max_transfers: int = Field(8, ge=1)
     max_files: int = Field(1000, ge=1)
     max_file_versions: int = Field(100, ge=1)
     files_quota_bytes: int = Field(256 << 20, ge=1)

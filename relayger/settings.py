@@ -132,6 +132,8 @@ else:
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 ATOMIC_REQUESTS = False
 if RELAYGER.files_bucket is not None:
+    from botocore.config import Config as S3Config  # type: ignore[import-untyped]  # slow, and only for S3
+
     _files: dict[str, object] = {
         "BACKEND": "storages.backends.s3.S3Storage",
         "OPTIONS": {
@@ -140,12 +142,19 @@ if RELAYGER.files_bucket is not None:
             "region_name": RELAYGER.files_region,
             "file_overwrite": False,
             "default_acl": None,
+            "max_memory_size": 1 << 20,  # what is read is kept on the disk past that
+            # Files have few threads: none may wait for long on one that does not answer.
+            "client_config": S3Config(connect_timeout=5, read_timeout=20, retries={"max_attempts": 2}),
         },
     }
 else:
     _files = {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": RELAYGER.var / "files"},
+        "OPTIONS": {
+            "location": RELAYGER.var / "files",
+            "file_permissions_mode": 0o600,
+            "directory_permissions_mode": 0o700,
+        },
     }
 STORAGES = {
     "default": _files,

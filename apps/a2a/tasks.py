@@ -8,6 +8,7 @@ from typing import Any
 
 from apps.core import ids, times
 from apps.threads.models import FINAL, NEEDS_ASKER, State
+from apps.threads.parts import content_url
 from apps.threads.sql import EntryRow, ThreadRow
 
 Json = dict[str, Any]
@@ -28,6 +29,9 @@ STATES: dict[str, str] = {
 }
 # The agent's message that set one of these is shown with the status: what it asks, or why not.
 _EXPLAINED = frozenset({State.INPUT_REQUIRED, State.AUTH_REQUIRED, State.FAILED, State.DECLINED})
+
+
+_OURS = ("file", "version")  # of a part, and not of an A2A one
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,4 +158,6 @@ def _message(thread: ThreadRow, entry: EntryRow) -> Json:
 
 
 def _part(part: Json) -> Json:
-    return {"mediaType" if key == "media_type" else key: value for key, value in part.items()}
+    if "file" in part:  # A2A knows a file by its address alone
+        part = {"url": content_url(part["file"], part["version"]), **part}
+    return {"mediaType" if key == "media_type" else key: part[key] for key in part if key not in _OURS}

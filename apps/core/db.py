@@ -23,12 +23,12 @@ _threads = ThreadPoolExecutor(max_workers=settings.RELAYGER.db_threads, thread_n
 _writer = threading.RLock()
 
 
-async def run(fn: Callable[[], T]) -> T:
+async def run(fn: Callable[[], T], threads: ThreadPoolExecutor = _threads) -> T:
     """Call `fn` on one of the few threads that may hold a connection, and give the connection back.
 
     Raises DomainError unavailable when the database cannot be reached or has no connection free in time.
     """
-    return await asyncio.get_running_loop().run_in_executor(_threads, _call, fn)
+    return await asyncio.get_running_loop().run_in_executor(threads, _call, fn)
 
 
 def _call(fn: Callable[[], T]) -> T:

@@ -154,23 +154,31 @@ def body(serializer: type[Fields], request: Request, *, optional: bool = False) 
         raise exceptions.UnsupportedMediaType(plain.content_type or "")
     else:
         given = strict_json.loads(plain.body)
-    checked = serializer(data=given)
-    checked.is_valid(raise_exception=True)
-    values: dict[str, Any] = checked.validated_data
+    return checked(serializer, given)
+
+
+def checked(serializer: type[Fields], given: Any) -> dict[str, Any]:
+    """The checked fields of what a call was given. Raises invalid naming the first field at fault."""
+    one = serializer(data=given)
+    if not one.is_valid():
+        raise invalid(*_first(one.errors))
+    values: dict[str, Any] = one.validated_data
     return values
 
 
 def query(serializer: type[Fields], request: Request) -> dict[str, Any]:
     """The checked query of a request, the last of each field."""
-    checked = serializer(data=read_query(request.META["QUERY_STRING"].encode()))
-    checked.is_valid(raise_exception=True)
-    values: dict[str, Any] = checked.validated_data
-    return values
+    return checked(serializer, read_query(request.META["QUERY_STRING"].encode()))
 
 
 def client_id(request: Request, given: dict[str, Any]) -> str | None:
     """The call's idempotency key: the body's `client_id` or the Idempotency-Key header. Raises invalid."""
-    header = idempotency.check_key(request.headers.get("Idempotency-Key"), "Idempotency-Key")
+    return one_key(request.headers.get("Idempotency-Key"), given)
+
+
+def one_key(named: str | None, given: dict[str, Any]) -> str | None:
+    """The same from the header's value. Raises invalid."""
+    header = idempotency.check_key(named, "Idempotency-Key")
     key = idempotency.check_key(given.get("client_id"))
     if header is not None and key is not None and header != key:
         raise invalid(

@@ -20,6 +20,7 @@ from apps.lifecycle import sql
 from apps.lifecycle.deletion import end_what_is_open
 from apps.lifecycle.purge import purge_deleted
 from apps.threads.actions import expire_due
+from apps.threads.blobs import drop_due
 
 SENDING = "send_due"
 BATCH = 1_000
@@ -99,6 +100,7 @@ SCHEDULE = [
     Job("end_what_is_open", end_what_is_open, _minute),
     Job("purge_deleted", purge_deleted, _minute),
     Job("flush_presence", flush_presence, _minute, everywhere=True),
+    Job("drop_due", drop_due, _minute),
     Job("drop_old_events", drop_old_events, _minute * 60),
     Job("forget_idempotency_keys", forget_idempotency_keys, _minute * 60),
     Job("free_held_handles", free_held_handles, _minute * 60),

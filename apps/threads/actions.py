@@ -21,7 +21,7 @@ from apps.core.actor import Actor, Ref
 from apps.core.errors import Code, DomainError, invalid
 from apps.identities.queries import Person
 from apps.inbox.actions import Event, publish
-from apps.threads import changes, guard, leases, sealed, sql
+from apps.threads import changes, file_parts, guard, leases, sealed, sql
 from apps.threads.changes import Reply, Text
 from apps.threads.models import FINAL, NEEDS_ASKER, State
 from apps.threads.parts import Part, check_metadata, first_line
@@ -98,6 +98,7 @@ def _ask(
             publish(door.events)
             return door.refusal
         sealed.check(actor, door.chat, text.parts)
+        text = replace(text, parts=file_parts.filled(actor, door.chat, text.parts))
         thread, entry = _opened(actor, other, door.chat, text, context, parent)
         sql.insert_thread(thread)
         sql.insert_entry(thread.chat, entry, "thread.opened", text.client_id, text.retry_hash)
@@ -195,6 +196,7 @@ def _say(actor: Actor, id: UUID, text: Text, key: bytes, reply: Reply, assignee:
         if state not in FINAL:  # what ends a thread is taken by a full one too
             _take_more(thread, text)
         sealed.check(actor, thread.chat, text.parts)
+        text = replace(text, parts=file_parts.filled(actor, thread.chat, text.parts))
         now = times.now()
         entry = changes.entry_of(
             actor.identity, thread, sql.next_cursor(thread.chat), now, text, state, reply

@@ -102,6 +102,22 @@ def all_mine(me: int, kind: str | None, before: tuple[datetime, UUID] | None, li
     return [_chat(row) for row in found]
 
 
+def walk(me: int, after: UUID | None, limit: int) -> list[ChatRow]:
+    """All chats of `me` past one by its id: an order that no activity disturbs."""
+    where, params = ("", []) if after is None else (" AND c.id > %s", [after])
+    return [_chat(row) for row in db.rows(f"{_CHAT}{where} ORDER BY c.id LIMIT %s", [me, *params, limit])]
+
+
+def written(me: int, chat: UUID, after: int, limit: int) -> list[ChatEntry]:
+    """What `me` wrote in a chat past a cursor, also in one that it has left; ascending."""
+    found = db.rows(
+        f"SELECT {COLUMNS}{SOURCE} WHERE e.chat_id = %s AND m.identity_id = %s AND e.actor_id = m.identity_id"
+        " AND e.cursor > %s ORDER BY e.cursor LIMIT %s",
+        [chat, me, after, limit],
+    )
+    return [read(row) for row in found]
+
+
 def history(me: int, chat: UUID, *, after: int | None, before: int | None, limit: int) -> list[ChatEntry]:
     """What `me` may see of a chat: the entries next after a cursor, or those nearest before one; ascending."""
     back = after is None

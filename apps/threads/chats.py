@@ -17,7 +17,7 @@ from apps.core.paging import Page
 from apps.identities import keys
 from apps.identities.queries import Person, find
 from apps.inbox.actions import Event
-from apps.threads import chat_sql
+from apps.threads import chat_sql, file_sql
 from apps.threads.chat_sql import ChatRow
 from apps.threads.entries import ChatEntry
 
@@ -111,7 +111,9 @@ class History:
 
 
 def history(actor: Actor, text: str, *, after: int | None, before: int | None, limit: int) -> History:
-    """The entries next after a cursor, or the nearest before one; with neither the newest. Two statements.
+    """The entries next after a cursor, or the nearest before one; with neither the newest.
+
+    Two statements, and one more where files are among them.
 
     Raises insufficient_scope, not_found, invalid.
     """
@@ -126,7 +128,7 @@ def history(actor: Actor, text: str, *, after: int | None, before: int | None, l
     if more:
         found = found[1:] if after is None else found[:-1]
     following = (found[0] if after is None else found[-1]).cursor if more else None
-    return History(found, following, row.head)
+    return History(file_sql.described(actor.identity, found), following, row.head)
 
 
 def mark_read(actor: Actor, text: str, cursor: int) -> ChatRow:

@@ -28,9 +28,6 @@ EVENTS = (
     "room.joined",
     "room.left",
     "room.topic",
-    "file.created",
-    "file.updated",
-    "file.deleted",
 )
 
 
@@ -205,10 +202,14 @@ def about(number: int, ids: Sequence[UUID]) -> list[tuple[UUID, UUID]]:
 
 def load(actor: Actor, subjects: list[str]) -> dict[str, dict[str, Any]]:
     """The inbox's loader: entries by id, of chats the actor may read now (one statement)."""
+    return {entry.id.hex: {"message": entry.show(actor.identity)} for entry in found(actor, subjects)}
+
+
+def found(actor: Actor, subjects: Sequence[str]) -> list[ChatEntry]:
+    """Entries of chats the actor may read now, by their ids (one statement)."""
     wanted = [UUID(subject) for subject in subjects]
-    found = db.rows(
+    rows = db.rows(
         f"SELECT {COLUMNS}{SOURCE} WHERE e.id IN ({db.places(wanted)}) AND m.identity_id = %s AND {SEEN}",
         [*wanted, actor.identity],
     )
-    entries = [read(row) for row in found]
-    return {entry.id.hex: {"message": entry.show(actor.identity)} for entry in entries}
+    return [read(row) for row in rows]

@@ -15,7 +15,7 @@ from apps.core.paging import Page
 from apps.core.strict_json import dumps
 from apps.identities import search_text
 from apps.inbox.actions import publish
-from apps.threads import chat_sql, chats, entries, guard, sealed, sql
+from apps.threads import chat_sql, chats, entries, file_parts, guard, sealed, sql
 from apps.threads.entries import ChatEntry
 from apps.threads.parts import Part, check_metadata, text_of
 
@@ -78,6 +78,7 @@ def _post(
             return door.refusal
         guard.count(actor, place.other, place.room)
         sealed.check(actor, door.chat, parts)
+        parts = file_parts.filled(actor, door.chat, parts)
         entry = entries.append(
             door.chat, actor, "message.created", parts=parts, metadata=metadata, client_id=client_id
         )
@@ -101,6 +102,7 @@ def edit(actor: Actor, id: UUID, parts: list[Part], metadata: dict[str, Any] | N
     with db.write():
         entry = _own(actor, id)
         sealed.check(actor, entry.chat, parts)
+        parts = file_parts.filled(actor, entry.chat, parts)
         changed = replace(entry, said={"parts": parts}, metadata=metadata, edited_at=times.now())
         _store(changed)
         publish(entries.news(changed, "message.edited"))

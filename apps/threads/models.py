@@ -153,6 +153,8 @@ class FileVersion(models.Model):
     size = models.PositiveBigIntegerField()
     sha256 = models.BinaryField(max_length=32)
     key = models.CharField(max_length=100, unique=True)
+    # Of the entry that told of it: who joined after that sees it no more than the messages before.
+    cursor = models.BigIntegerField()
     created_at = models.DateTimeField(default=times.now)
 
     class Meta:

@@ -6,6 +6,9 @@ import base64
 import binascii
 from typing import Any
 
+from django.conf import settings
+
+from apps.core import ids
 from apps.core.errors import invalid
 from apps.core.strict_json import dumps
 
@@ -15,8 +18,8 @@ MAX_PARTS = 64
 MAX_NAME = 255
 MAX_URL = 2048
 
-_CONTENT = ("text", "data", "raw", "url")
-_KNOWN = frozenset({*_CONTENT, "media_type", "filename", "metadata"})
+_CONTENT = ("text", "data", "raw", "url", "file")
+_KNOWN = frozenset({*_CONTENT, "version", "media_type", "filename", "metadata"})
 
 Part = dict[str, Any]
 
@@ -34,7 +37,7 @@ def given_parts(given: dict[str, Any]) -> list[Part]:
 
 
 def check(parts: Any, *, name: Any = None) -> list[Part]:
-    """Parts as they are stored: each has exactly one of text, data, raw (base64) and url.
+    """Parts as they are stored: each has exactly one of text, data, raw (base64), url and file (an id).
 
     `name(index, key)` spells a field for errors, `parts[0].text` by default. Raises invalid for anything else,
     or for more than 64 parts, 32 KiB of one text or 128 KiB in all.
@@ -69,6 +72,14 @@ def _part(part: Any, index: int, name: Any) -> Part:
     for label in ("media_type", "filename"):
         if label in part and not (isinstance(part[label], str) and len(part[label]) <= MAX_NAME):
             raise invalid(name(index, label), f"Must be a text of at most {MAX_NAME} characters.")
+    version = part.get("version", 1)
+    if (
+        isinstance(version, bool)
+        or not isinstance(version, int)
+        or not 1 <= version < 2**31
+        or ("version" in part and key != "file")
+    ):
+        raise invalid(name(index, "version"), "Must be a whole number from 1, beside `file`.")
     if not isinstance(part.get("metadata", {}), dict):
         raise invalid(name(index, "metadata"), "Must be a JSON object.")
     return part
@@ -85,6 +96,8 @@ def _content(key: str, value: Any, field: str) -> None:
         raise invalid(field, f"A URL has 1 to {MAX_URL} characters.")
     if key == "raw":
         _base64(value, field)
+    if key == "file" and ids.read("fil", value) is None:
+        raise invalid(field, "Must be the id of a file, fil_….")
 
 
 def _base64(value: str, field: str) -> None:
@@ -92,6 +105,11 @@ def _base64(value: str, field: str) -> None:
         base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
         raise invalid(field, "Must be base64 with padding.") from None
+
+
+def content_url(file: str, version: int) -> str:
+    """Where a version of a file is downloaded, by who may."""
+    return f"{settings.RELAYGER.origin}/v1/files/{file}/content?version={version}"
 
 
 def check_metadata(metadata: Any, field: str = "metadata") -> dict[str, Any] | None:

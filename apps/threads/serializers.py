@@ -23,7 +23,8 @@ class MessageFields(Fields):
     parts = serializers.ListField(
         child=serializers.JSONField(),
         required=False,
-        help_text="Or its parts: each one of text, data, raw (base64) or url, with media_type, filename, metadata.",
+        help_text="Or its parts: each one of text, data, raw (base64), url or file (the id of a file of this chat,"
+        " with a version), with media_type, filename, metadata.",
     )
     metadata = serializers.JSONField(required=False, help_text="A JSON object, kept as given.")
     client_id = Text(required=False, max_length=128)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import orjson
@@ -149,6 +149,22 @@ def threads(where: str, params: Sequence[Any], limit: int) -> list[ThreadRow]:
     found = db.rows(
         f"SELECT {_THREAD} FROM threads_thread t{_PEOPLE} WHERE {where}"
         " ORDER BY t.activity_at DESC, t.id DESC LIMIT %s",
+        [*params, limit],
+    )
+    return [_thread(row) for row in found]
+
+
+def walk(
+    me: int, side: Literal["asker", "assignee"], after: tuple[datetime, UUID] | None, limit: int
+) -> list[ThreadRow]:
+    """Threads that `me` asked, or was asked by another, oldest activity first: what changes is met once more."""
+    where = "t.asker_id = %s" if side == "asker" else "t.assignee_id = %s AND t.asker_id <> t.assignee_id"
+    params: list[Any] = [me]
+    if after is not None:
+        at, id = after
+        where, params = f"{where} AND (t.activity_at, t.id) > (%s, %s)", [me, at, id]
+    found = db.rows(
+        f"SELECT {_THREAD} FROM threads_thread t{_PEOPLE} WHERE {where} ORDER BY t.activity_at, t.id LIMIT %s",
         [*params, limit],
     )
     return [_thread(row) for row in found]

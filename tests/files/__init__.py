@@ -1,0 +1,1 @@
+"""Files of a chat: up, down, changed, deleted, and where their bytes lie."""
