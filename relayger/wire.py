@@ -48,12 +48,12 @@ class Protocol(HttpToolsProtocol):
 
     Another offer (HTTP/2 by curl --http2 and Java's client, with each POST) is ignored, as HTTP allows: the parser
     would end the request where it finds one, and with it the body. So the header gets another name of the same
-    length before the parser sees it. A body is not touched: JSON has no place, inside a text or out of it, for this
-    name after a raw line feed.
+    length before the parser sees it. A body is not touched: it may be a file that has such a line.
     """
 
-    _tail = b""  # of what came before, to know a name that comes in two pieces
-    _socket = False
+    _tail = b""  # of the headers so far, to know a name, or their end, that comes in two pieces
+    _body = False
+    _socket: bool | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -63,9 +63,24 @@ class Protocol(HttpToolsProtocol):
         """Takes what arrived."""
         kept, whole = len(self._tail), self._tail + data
         # A client opens a socket with a connection of its own, and its first bytes.
-        self._socket = self._socket or (not kept and _SOCKET.match(data) is not None)
+        if self._socket is None:
+            self._socket = _SOCKET.match(data) is not None
+        if self._body or self._socket:
+            super().data_received(data)
+            return
+        headers, end, body = whole.partition(b"\r\n\r\n")
         self._tail = whole[-len("\nupgrade") :]
-        super().data_received(data if self._socket else _UPGRADE.sub(b"\nx-upgrd", whole)[kept:])
+        super().data_received((_UPGRADE.sub(b"\nx-upgrd", headers) + end + body)[kept:])
+
+    def on_headers_complete(self) -> None:
+        """What follows is the body."""
+        self._body = True
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """What follows are the headers of the next request."""
+        self._body, self._tail = False, b""
+        super().on_message_complete()
 
     def pause_writing(self) -> None:
         """The buffer is full."""
