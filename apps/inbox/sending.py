@@ -12,86 +12,107 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 
 from standardwebhooks import Webhook as Signer
 
-from apps.core import db, ids, outgoing, vault
+from apps.core import db, ids, outgoing, times, vault
 from apps.core.addresses import Refused
 from apps.core.errors import DomainError
 from apps.core.strict_json import dumps
-from apps.inbox import outbox, tries
+from apps.inbox import outbox, sql, tries
 from apps.inbox.tries import Claimed, Outcome, Try
 from relayger import __version__
 
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 64  # webhooks that one process sends to at the same time
-_ONCE_SECONDS = 30.0  # after this, one run of the job begins no more
+THREAD = "webhooks"
+_PATIENCE = 1.0  # seconds that one run of the job takes at most
 _END_SECONDS = 2.0  # what is on its way when the process stops
 
 
 def send_due() -> None:
-    """The job: send what is due.
+    """The job: see that what is due is sent.
 
-    Where a sender runs, in a process that serves, it is told and this returns at once; elsewhere this sends.
+    Where a sender runs in this process, it is told. Elsewhere one is started, on a thread of its own, and ends when
+    nothing is due; the job waits for it a moment only, so that targets that hang hold up no other job.
     """
-    if not outbox.send_now():
-        asyncio.run(_send_once())
+    if outbox.send_now() or not sql.any_due(times.now()):
+        return
+    thread = threading.Thread(target=lambda: asyncio.run(_send_until_idle()), name=THREAD, daemon=True)
+    thread.start()
+    thread.join(_PATIENCE)
 
 
 @asynccontextmanager
 async def sender() -> AsyncIterator[None]:
     """Send in the background of this event loop, as soon as something is due, for as long as the block takes."""
+    with _listening() as due:
+        task = asyncio.create_task(_send(due, ever=True))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+
+async def _send_until_idle() -> None:
+    more = True
+    while more:
+        with _listening() as due:
+            await _send(due, ever=False)
+        await asyncio.sleep(0)  # a nudge that came last is noted only now
+        more = due.is_set()
+
+
+@contextmanager
+def _listening() -> Iterator[asyncio.Event]:
+    """What is set by each nudge within the block."""
     due = asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def wake() -> None:
-        if not loop.is_closed():
+        with suppress(RuntimeError):  # the loop has just ended
             loop.call_soon_threadsafe(due.set)
 
     outbox.add_sender(wake)
-    task = asyncio.create_task(_send_for_ever(due))
     try:
-        yield
+        yield due
     finally:
         outbox.remove_sender(wake)
-        task.cancel()
-        await asyncio.wait([task])
 
 
-async def _send_for_ever(due: asyncio.Event) -> None:
+async def _send(due: asyncio.Event, *, ever: bool) -> None:
+    """Send what is due, and what comes to be due: for ever, or until nothing is."""
     running: set[asyncio.Task[None]] = set()
     try:
         while True:
             due.clear()
             await _fill(running)
+            if not running and not ever:
+                return
             nudged = asyncio.ensure_future(due.wait())
             # A full house is looked at again when somebody leaves, not for each nudge.
-            await asyncio.wait(
-                running if len(running) >= AT_ONCE else {nudged}, return_when=asyncio.FIRST_COMPLETED
-            )
+            full = len(running) >= AT_ONCE
+            awaited = (set() if full else {nudged}) | (set() if ever and not full else running)
+            await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
             nudged.cancel()
     finally:
-        if running:
-            _, left = await asyncio.wait(running, timeout=_END_SECONDS)
-            for task in left:
-                task.cancel()
-            if left:
-                await asyncio.wait(left)
+        await _end(running)
 
 
-async def _send_once() -> None:
-    running: set[asyncio.Task[None]] = set()
-    until = time.monotonic() + _ONCE_SECONDS
-    await _fill(running)
-    while running:
-        await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-        if time.monotonic() < until:
-            await _fill(running)
+async def _end(running: set[asyncio.Task[None]]) -> None:
+    """Let what is on its way arrive, for a moment."""
+    if running:
+        _, left = await asyncio.wait(running, timeout=_END_SECONDS)
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left)
 
 
 async def _fill(running: set[asyncio.Task[None]]) -> None:
@@ -106,14 +127,14 @@ async def _fill(running: set[asyncio.Task[None]]) -> None:
             logger.exception("looking for webhooks that are due failed")
             return
         for one in claimed:
-            task = asyncio.create_task(_send(one))
+            task = asyncio.create_task(_send_to(one))
             running.add(task)
             task.add_done_callback(running.discard)
         if len(claimed) < room:
             return
 
 
-async def _send(claimed: Claimed) -> None:
+async def _send_to(claimed: Claimed) -> None:
     """Send to one webhook until nothing waits or a try fails. What goes wrong here waits for its claim to end."""
     try:
         current = await db.run(partial(tries.first, claimed))
