@@ -18,6 +18,7 @@ from apps.identities.sql import LIVE
 from apps.threads.parts import Part, text_of
 
 Row = tuple[Any, ...]
+Side = Literal["asker", "assignee"]
 
 _LIVE = "('open', 'working', 'input_required', 'auth_required')"
 
@@ -154,9 +155,7 @@ def threads(where: str, params: Sequence[Any], limit: int) -> list[ThreadRow]:
     return [_thread(row) for row in found]
 
 
-def walk(
-    me: int, side: Literal["asker", "assignee"], after: tuple[datetime, UUID] | None, limit: int
-) -> list[ThreadRow]:
+def walk(me: int, side: Side, after: tuple[datetime, UUID] | None, limit: int) -> list[ThreadRow]:
     """Threads that `me` asked, or was asked by another, oldest activity first: what changes is met once more."""
     where = "t.asker_id = %s" if side == "asker" else "t.assignee_id = %s AND t.asker_id <> t.assignee_id"
     params: list[Any] = [me]
