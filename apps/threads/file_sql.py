@@ -114,11 +114,10 @@ def listed(me: int, chat: UUID, before: tuple[datetime, UUID] | None, limit: int
 
 def those(me: int, wanted: Sequence[tuple[UUID, int]]) -> dict[tuple[UUID, int], FileRow]:
     """Of some versions those that `me` may see (one statement)."""
-    found = db.many(
-        f"{_FILE} AND (f.id, v.version) IN (VALUES",
-        "(%s, %s)",
-        [(id, version) for id, version in wanted],
-        ")",
+    places = ", ".join(["(%s, %s)"] * len(wanted))
+    found = db.rows(
+        f"{_FILE} AND (f.id, v.version) IN (VALUES {places})",
+        [me, *(value for pair in wanted for value in pair)],
     )
     rows = [_file(row) for row in found]
     return {(row.id, row.version): row for row in rows}

@@ -67,8 +67,16 @@ def test_what_is_in_it_is_kept_to_the_byte(cast: Cast) -> None:
 
 @pytest.mark.parametrize(
     "media_type",
-    ["text/html", "TEXT/HTML", "image/svg+xml", "application/xhtml+xml", "text/javascript", "application/xml"]
-    + ["multipart/related", "message/rfc822", "application/atom+xml", "application/xml-dtd"],
+    [
+        *["text/html", "TEXT/HTML", "image/svg+xml", "application/xhtml+xml", "text/javascript"],
+        *[
+            "application/xml",
+            "multipart/related",
+            "message/rfc822",
+            "application/atom+xml",
+            "application/xml-dtd",
+        ],
+    ],
 )
 def test_nothing_that_a_browser_runs_is_called_so(cast: Cast, media_type: str) -> None:
     alice, bob = cast.friends
