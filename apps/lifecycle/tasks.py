@@ -40,7 +40,7 @@ def _task(job: Job) -> None:
         job.run()
 
     # One that waited longer than its period is not needed any more: the next is there.
-    app.task(run, name=job.name, expires=max(job.every, 1.0))
+    app.task(name=job.name, expires=max(job.every, 1.0))(run)
     app.conf.beat_schedule[job.name] = {"task": job.name, "schedule": job.every}
 
 

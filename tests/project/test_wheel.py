@@ -30,11 +30,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_holds_the_command_and_the_client_only(wheel: Path) -> None:
     names = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
-    assert {"relayger/__init__.py", "relayger/py.typed"} <= set(names)
+    whole = {"relayger/__init__.py", "relayger/py.typed", "relayger/sealed.py"}
+    assert whole <= set(names)
     assert [
         name
         for name in names
-        if name not in ("relayger/__init__.py", "relayger/py.typed")
+        if name not in whole
         and not name.startswith(("relayger/cli/", "relayger/client/"))
     ] == []
 
