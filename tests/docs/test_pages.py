@@ -83,3 +83,23 @@ def test_every_link_between_pages_leads_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_api_is_described_where_it_is_served(server: Service) -> None:
+    page = server.http.get("/docs/api")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "unsafe-inline" not in page.headers["content-security-policy"].replace(
+        "style-src 'unsafe-inline'", ""
+    )
+    # Everything it needs comes from here, and there is nothing else in it that runs.
+    assert re.findall(r'(?:src|href|spec-url)="([^"]+)"', page.text) == [
+        "/docs/openapi.yaml",
+        "/docs/openapi.yaml",
+        "/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js",
+    ]
+    assert "<script>" not in page.text
+    script = server.http.get("/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js")
+    assert (script.status_code, script.headers["content-type"]) == (200, 'text/javascript; charset="utf-8"')
+    assert server.http.get("/docs/openapi.yaml").content == (ROOT / "docs" / "openapi.yaml").read_bytes()
+    assert server.http.get("/docs/sealed-vectors.json").json()["format"] == "relayger-sealed-v1"
+    assert server.http.get("/docs/nothing.json").status_code == 404
