@@ -11,7 +11,7 @@ import pytest
 from tests.harness.cast import Cast, Person
 from tests.harness.service import Service, Starter
 from tests.harness.wait import until
-from tests.webhooks.conftest import LOCAL
+from tests.webhooks.conftest import LOCAL, sending
 from tests.webhooks.receiver import DROP, HANG, HUGE, Receiver, receiving
 from tests.webhooks.world import deliveries, make, settled, state, tell
 
@@ -22,7 +22,7 @@ SHORT = str(0.5 / 86400)
 @pytest.fixture(scope="module")
 def impatient(_start: Starter) -> Service:
     """A service that disables a webhook when it has failed for half a second."""
-    return _start(**LOCAL, RELAYGER_WEBHOOK_DAYS=SHORT)
+    return sending(_start(jobs=True, **LOCAL, RELAYGER_WEBHOOK_DAYS=SHORT))
 
 
 @pytest.fixture
@@ -203,7 +203,9 @@ def test_a_deleted_webhook_gets_nothing_more(people: Cast) -> None:
 def test_targets_that_hang_hold_up_neither_others_nor_the_service(
     fresh_server: Starter, receiver: Receiver
 ) -> None:
-    service = fresh_server(**{**LOCAL, "RELAYGER_WEBHOOK_SECONDS": "5"}, RELAYGER_DB_THREADS="1")
+    service = sending(
+        fresh_server(jobs=True, **{**LOCAL, "RELAYGER_WEBHOOK_SECONDS": "5"}, RELAYGER_DB_THREADS="1")
+    )
     alice, bob = Cast(service).friends
     with receiving(lambda _: HANG) as hanging:
         for number in range(9):
