@@ -93,7 +93,9 @@ class Outbox(models.Model):
             # Read by GET /v1/webhooks/{id}/deliveries, newest first.
             models.Index(fields=["webhook", "-created_at", "-id"], name="outbox_list"),
             # Read by the job that sends, in their order: the clocks of two machines may differ, seqs do not.
-            models.Index(fields=["webhook", "seq", "id"], name="outbox_pending", condition=Q(state="pending")),
+            models.Index(
+                fields=["webhook", "seq", "id"], name="outbox_pending", condition=Q(state="pending")
+            ),
             # Read by the job that forgets.
             models.Index(fields=["created_at"], name="outbox_age"),
         ]

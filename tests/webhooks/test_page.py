@@ -29,7 +29,7 @@ def test_a_newcomer_verifies_a_ping(people: Cast, receiver: Receiver, needle: st
         ({**ping.headers, "webhook-id": "dlv_other"}, ping.body),
         ({**ping.headers, "webhook-timestamp": "1"}, ping.body),
     ):
-        with pytest.raises(Exception, match="signature|signed|old"):
+        with pytest.raises(Exception, match=r"signature|signed|old"):
             page["verify"](hook["secret"], headers, body)
 
 
