@@ -47,7 +47,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "apps.core.assets.Assets",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -74,6 +74,8 @@ WHITENOISE_USE_FINDERS = True  # a checkout serves its assets as they lie there,
 _https = urlsplit(RELAYGER.origin).scheme == "https"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+SESSION_COOKIE_AGE = 43_200  # operators sign in anew every day
+CSRF_TRUSTED_ORIGINS = [RELAYGER.origin]
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 # TLS ends at a proxy: without one to say how a request came, a redirect would never end.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.contrib.sessions.models import Session
 
 from apps.core import times
 from apps.identities.actions import flush_presence
@@ -19,6 +20,7 @@ from apps.inbox.sql import forget_pings
 from apps.lifecycle import sql
 from apps.lifecycle.deletion import end_what_is_open
 from apps.lifecycle.purge import purge_deleted
+from apps.lifecycle.suspension import lift_due
 from apps.threads.actions import expire_due
 from apps.threads.blobs import drop_due
 
@@ -82,6 +84,11 @@ def forget_audit() -> None:
     _drain(lambda: sql.forget_audit(before, BATCH))
 
 
+def forget_sessions() -> None:
+    """Forget the sessions of people who have not come back."""
+    Session.objects.filter(expire_date__lt=times.now()).delete()
+
+
 def forget_deliveries() -> None:
     """Forget the pings of webhooks that wait no more."""
     before = times.now() - timedelta(days=settings.RELAYGER.delivery_days)
@@ -99,6 +106,7 @@ SCHEDULE = [
     Job("expire_threads", expire_threads, _minute),
     Job("end_what_is_open", end_what_is_open, _minute),
     Job("purge_deleted", purge_deleted, _minute),
+    Job("lift_due", lift_due, _minute),
     Job("flush_presence", flush_presence, _minute, everywhere=True),
     Job("drop_due", drop_due, _minute),
     Job("drop_old_events", drop_old_events, _minute * 60),
@@ -106,6 +114,7 @@ SCHEDULE = [
     Job("free_held_handles", free_held_handles, _minute * 60),
     Job(SENDING, send_due, settings.RELAYGER.outbox_seconds),
     Job("forget_deliveries", forget_deliveries, _minute * 60),
+    Job("forget_sessions", forget_sessions, _minute * 60),
     Job("forget_audit", forget_audit, _minute * 60),
 ]
 

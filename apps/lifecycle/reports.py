@@ -95,3 +95,40 @@ def _author(actor: Actor, message: str | None) -> tuple[int, UUID]:
     if entry is None or entry.kind != "message" or entry.deleted_at is not None or entry.actor is None:
         raise messages.absent()
     return entry.actor.number, entry.id
+
+
+# -- what operators do ------------------------------------------------------------------------------------------
+
+
+def note(id: UUID, text: str) -> None:
+    """Add a line to what operators know of a report. Raises not_found, invalid."""
+    text = text.strip()
+    if not text:
+        raise invalid("note", "A note says something.")
+    with db.write():
+        row = _locked(id)
+        _add(row, text)
+        row.save(update_fields=["note"])
+
+
+def close(id: UUID, text: str = "") -> None:
+    """Take a report out of the queue; a closed one stays as it is. Raises not_found."""
+    with db.write():
+        row = _locked(id)
+        if row.state == Report.State.OPEN:
+            if text.strip():
+                _add(row, text.strip())
+            row.state, row.closed_at = Report.State.CLOSED, times.now()
+            row.save(update_fields=["note", "state", "closed_at"])
+
+
+def _add(row: Report, text: str) -> None:
+    line = f"{times.show(times.now())} {text}"
+    row.note = f"{row.note}\n{line}" if row.note else line
+
+
+def _locked(id: UUID) -> Report:
+    found = Report.objects.select_for_update(no_key=True).filter(pk=id).first()
+    if found is None:
+        raise not_found("report")
+    return found

@@ -83,6 +83,17 @@ def forget_audit(before: datetime, batch: int) -> int:
     )
 
 
+def lift_suspensions(now: datetime, batch: int) -> list[int]:
+    """Lift up to `batch` suspensions whose time has passed; whose they were."""
+    found = db.rows(
+        "UPDATE identities_identity SET suspended_at = NULL, suspended_until = NULL, suspended_reason = ''"
+        " WHERE number IN (SELECT number FROM identities_identity WHERE suspended_until <= %s"
+        f" ORDER BY suspended_until LIMIT %s{_claim()}) RETURNING number",
+        [now, batch],
+    )
+    return [number for (number,) in found]
+
+
 def _delete(rest: str, params: list[object]) -> int:
     with db.write():
         return len(db.rows(f"DELETE FROM {rest} RETURNING 1", params))

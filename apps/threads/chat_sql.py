@@ -139,6 +139,25 @@ def one(me: int, id: UUID) -> ChatEntry | None:
     return None if found is None else read(found)
 
 
+def any_one(id: UUID) -> ChatEntry | None:
+    """An entry whoever may see it; for operators, who act for nobody."""
+    found = db.row(
+        f"SELECT {COLUMNS} FROM threads_entry e LEFT JOIN identities_identity a ON a.number = e.actor_id"
+        " WHERE e.id = %s",
+        [id],
+    )
+    return None if found is None else read(found)
+
+
+def hide(id: UUID, at: datetime | None) -> bool:
+    """Note since when an entry is hidden (None: no more); False when that is so already."""
+    found = db.row(
+        "UPDATE threads_entry SET hidden_at = %s WHERE id = %s AND (hidden_at IS NULL) = %s RETURNING 1",
+        [at, id, at is not None],
+    )
+    return found is not None
+
+
 def search(
     me: int, words: Sequence[str], chat: UUID | None, before: tuple[datetime, UUID] | None, limit: int
 ) -> list[ChatEntry]:
