@@ -18,7 +18,7 @@ from django.conf import settings  # noqa: E402
 from django.urls import path, re_path  # noqa: E402
 
 from apps.a2a import asgi as a2a  # noqa: E402
-from apps.core.asgi import App, Receive, Scope, Send, bounded, endpoint, unread  # noqa: E402
+from apps.core.asgi import App, Receive, Scope, Send, bounded, endpoint, told, unread  # noqa: E402
 from apps.core.wake import hub  # noqa: E402
 from apps.inbox import asgi as inbox  # noqa: E402
 from apps.inbox.sending import sender  # noqa: E402
@@ -137,4 +137,4 @@ async def _lifespan(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "lifespan.shutdown.complete"})
 
 
-application = ProtocolTypeRouter({"http": unread(_call), "websocket": _socket, "lifespan": _lifespan})
+application = ProtocolTypeRouter({"http": unread(told(_call)), "websocket": _socket, "lifespan": _lifespan})

@@ -335,6 +335,23 @@ def bounded(app: App) -> App:
     return counted
 
 
+def told(app: App) -> App:
+    """`app`, whose answers tell what their calls counted and what is left, as RateLimit headers."""
+
+    async def telling(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = limits.counting()
+
+        async def writing(message: Message) -> None:
+            if message["type"] == "http.response.start" and (found := headers()):
+                lines = [(name.lower().encode(), value.encode()) for name, value in found]
+                message = {**message, "headers": [*message["headers"], *lines]}
+            await send(message)
+
+        await app(scope, receive, writing)
+
+    return telling
+
+
 def unread(app: App) -> App:
     """`app`, whose answers to a body they did not wait for leave the connection in good order.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +29,8 @@ async def run(fn: Callable[[], T], threads: ThreadPoolExecutor = _threads) -> T:
 
     Raises DomainError unavailable when the database cannot be reached or has no connection free in time.
     """
-    return await asyncio.get_running_loop().run_in_executor(threads, _call, fn)
+    context = contextvars.copy_context()  # what the call counts belongs to it on any thread
+    return await asyncio.get_running_loop().run_in_executor(threads, context.run, _call, fn)
 
 
 def _call(fn: Callable[[], T]) -> T:

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -25,6 +26,8 @@ T = TypeVar("T")
 _HERE_SECONDS = 5.0  # how long the count stays in this process once the shared cache has failed
 _here_until = 0.0
 
+# What the call that runs has counted so far: by group the most, what is left, and the seconds until it begins anew.
+_counted: ContextVar[dict[str, tuple[int, int, int]] | None] = ContextVar("counted", default=None)
 _held: Counter[tuple[str, int]] = Counter()
 _held_lock = threading.Lock()  # slots are taken on the database's threads too
 
@@ -37,18 +40,36 @@ def hit(group: str, key: str | int) -> None:
     """
     rate: str = getattr(settings.RELAYGER, f"rate_{group}")
     usage = _usage(group, str(key), rate)
-    if usage is not None and usage["should_limit"]:
-        seconds = max(int(usage["time_left"]), 1)
+    if usage is None:
+        return
+    seconds = max(int(usage["time_left"]), 1)
+    if (counted := _counted.get()) is not None:
+        counted[group] = (usage["limit"], max(usage["limit"] - usage["count"], 0), seconds)
+    if usage["should_limit"]:
         raise DomainError(
             Code.RATE_LIMITED,
             f"More than {rate} calls of the kind {group}.",
             next="Wait, then send the same call again.",
             retry_after=seconds,
-            told={
-                "RateLimit-Policy": f'"{group}";q={usage["limit"]}',
-                "RateLimit": f'"{group}";r=0;t={seconds}',
-            },
         )
+
+
+def counting() -> Callable[[], list[tuple[str, str]]]:
+    """Begin to note what this call counts; what it returns gives the headers that tell of it.
+
+    Source: draft-ietf-httpapi-ratelimit-headers, RateLimit-Policy and RateLimit.
+    """
+    counted: dict[str, tuple[int, int, int]] = {}
+    _counted.set(counted)
+
+    def headers() -> list[tuple[str, str]]:
+        if not counted:
+            return []
+        policy = ", ".join(f'"{group}";q={most}' for group, (most, _, _) in counted.items())
+        left = ", ".join(f'"{group}";r={rest};t={seconds}' for group, (_, rest, seconds) in counted.items())
+        return [("RateLimit-Policy", policy), ("RateLimit", left)]
+
+    return headers
 
 
 class CacheAway(Exception):

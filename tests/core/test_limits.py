@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from apps.core import ids, limits
 from apps.core.errors import Code, DomainError
 from apps.core.limits import client_address, hit, slot
+from tests.harness.cast import Cast, a2a_path
 from tests.harness.environment import SETUP
 
 
@@ -36,17 +38,21 @@ def someone() -> str:
 @pytest.mark.usefixtures("_three")
 def test_past_the_rate_calls_are_refused_with_reason_and_time() -> None:
     key = someone()
-    for _ in range(3):
+    told = limits.counting()
+    assert told() == []
+    for left in (2, 1, 0):
         hit("register", key)
+        assert dict(told())["RateLimit"].startswith(f'"register";r={left};t=')
     with pytest.raises(DomainError) as caught:
         hit("register", key)
     error = caught.value
     assert (error.code, error.status) == (Code.RATE_LIMITED, 429)
-    headers = error.headers()
-    seconds = int(headers["Retry-After"])
+    seconds = int(error.headers()["Retry-After"])
     assert 1 <= seconds <= 3600
-    assert headers["RateLimit"] == f'"register";r=0;t={seconds}'
-    assert headers["RateLimit-Policy"] == '"register";q=3'
+    assert dict(told()) == {
+        "RateLimit": f'"register";r=0;t={seconds}',
+        "RateLimit-Policy": '"register";q=3',
+    }
     hit("register", someone())
     hit("write", key)  # another group counts for itself
 
@@ -199,3 +205,19 @@ def test_threads_share_their_connections_and_windows_end() -> None:
     client.delete(cache.make_key(key))
     assert (cache.add(key, 1, 60), cache.incr(key)) == (False, 1), "one that expired starts anew"
     assert 0 < client.ttl(cache.make_key(key)) <= 60
+
+
+def test_every_counted_answer_tells_what_is_left(cast: Cast) -> None:
+    alice, bob = cast.alice, cast.bob
+    for answer, groups in (
+        (alice.get("/v1/me"), ["read"]),
+        (alice.get("/v1/inbox"), ["read"]),
+        (alice.get("/v1/me/nothing"), []),
+        (alice.patch("/v1/me", json={"display_name": "Alice"}), ["write"]),
+        (alice.post("/v1/contacts", json={"to": bob.number}), ["write", "contact"]),
+        (alice.post(a2a_path(bob), json={"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}), None),
+    ):
+        told = answer.headers.get("RateLimit", "")
+        found = re.findall(r'"(\w+)";r=\d+;t=\d+', told)
+        assert found == re.findall(r'"(\w+)";q=\d+', answer.headers.get("RateLimit-Policy", ""))
+        assert groups is None or found == groups, (answer.request.url, told)

@@ -30,7 +30,6 @@ def register(peer: str, forwarded: str | None = None) -> int:
     if answer.status_code == 429:
         assert answer.json()["error"]["code"] == "rate_limited"
         assert 1 <= int(answer["Retry-After"]) <= 3600
-        assert answer["RateLimit"].startswith('"register";r=0;t=')
     return answer.status_code
 
 
