@@ -3,37 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from uuid import UUID
-
-import pytest
 
 from tests.chats.test_messages import post, texts
 from tests.harness.cast import Cast, Person
-from tests.harness.service import QUIET, Service, Starter
+from tests.harness.service import Service, Starter
 from tests.lifecycle.operator import EMAIL, Operator, create
 from tests.lifecycle.world import rows
-
-
-@pytest.fixture(scope="module")
-def desk(_start: Starter) -> Service:
-    service = _start(**QUIET)
-    create(service)
-    return service
-
-
-@pytest.fixture
-def people(desk: Service) -> Iterator[Cast]:
-    cast = Cast(desk)
-    yield cast
-    cast.close()
-
-
-@pytest.fixture
-def operator(desk: Service) -> Operator:
-    one = Operator(desk)
-    assert one.sign_in().status_code == 302
-    return one
 
 
 def reported(reporter: Person, **fields: str) -> str:
