@@ -104,7 +104,7 @@ def test_a_storage_that_fails_is_503_and_leaves_nothing(fresh_server: Starter) -
 
 @pytest.mark.faults
 def test_kill_while_files_arrive(fresh_server: Starter) -> None:
-    service = fresh_server(RELAYGER_JOB_SECONDS="0.3", RELAYGER_MAX_TRANSFERS="20")
+    service = fresh_server(jobs=True, RELAYGER_JOB_SECONDS="1", RELAYGER_MAX_TRANSFERS="20")
     cast = Cast(service)
     alice, bob = cast.friends
     answered: list[str] = []
