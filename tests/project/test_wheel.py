@@ -35,8 +35,7 @@ def test_holds_the_command_and_the_client_only(wheel: Path) -> None:
     assert [
         name
         for name in names
-        if name not in whole
-        and not name.startswith(("relayger/cli/", "relayger/client/"))
+        if name not in whole and not name.startswith(("relayger/cli/", "relayger/client/"))
     ] == []
 
 
