@@ -16,6 +16,7 @@ from apps.lifecycle import export
 
 _LAST_SECONDS = 1.0  # what a reader has to take the last line in, once it may read no more
 _LOOK_SECONDS = 60.0
+_PIECE = 1 << 16  # bytes that a reader has to take before its time begins anew
 
 
 async def _export(request: Request, reply: Reply) -> None:
@@ -78,8 +79,8 @@ async def _send(actor: Actor, reply: Reply) -> None:
         while True:
             part = await db.run(partial(export.read, actor, name, at))
             counts[name] += part.count
-            if part.lines:
-                await reply.write(part.lines)
+            for start in range(0, len(part.lines), _PIECE):
+                await reply.write(part.lines[start : start + _PIECE])
             at = part.at
             if at is None:
                 break

@@ -96,4 +96,5 @@ def _leave(gone: Actor, chat: UUID) -> None:
                 heir.role = Member.Role.OWNER
                 heir.save(update_fields=["role"])
     if was_member:
-        publish(entries.news(entries.append(chat, gone, "room.left")))
+        about = {"identity": gone.ref.show()}
+        publish(entries.news(entries.append(chat, gone, "room.left", about=about)))

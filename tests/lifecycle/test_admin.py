@@ -169,6 +169,16 @@ def test_an_address_tries_only_so_often(fresh_server: Starter) -> None:
     assert int(answer.headers["retry-after"]) > 0
 
 
+def test_the_identity_of_who_signs_in_has_it_in_its_log(people: Cast, desk: Service) -> None:
+    alice = people.register("alice", kind="human")
+    create(desk, "alice@example.org")
+    user = "(SELECT id FROM identities_user WHERE email = 'alice@example.org')"
+    rows(desk, f"UPDATE identities_identity SET user_id = {user} WHERE number = {alice.number}")
+    assert Operator(desk).sign_in("alice@example.org").status_code == 302
+    note = alice.call("GET", "/v1/me/audit")["items"][0]
+    assert (note["action"], note["address"], note["credential"]) == ("signed_in", "127.0.0.1", None)
+
+
 def test_cookies_are_for_https_alone_in_a_deployment(fresh_server: Starter) -> None:
     service = fresh_server(RELAYGER_ORIGIN="https://relayger.example", RELAYGER_TRUSTED_PROXIES="1")
     create(service)

@@ -147,6 +147,7 @@ def test_what_a_kill_left_open_is_ended_by_the_job(fresh_server: Starter) -> Non
 
     assert states().count("open") == 3
     service.environ["RELAYGER_JOB_SECONDS"] = "0.2"
+    service.jobs = True
     service.restart()
-    until(lambda: set(states()) == {"failed"})
+    until(lambda: set(states()) == {"failed"}, 60)
     cast.close()

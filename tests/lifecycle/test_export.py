@@ -21,7 +21,7 @@ from tests.harness.wait import until
 from tests.lifecycle.world import busy, rows
 
 Line = dict[str, Any]
-MESSAGES = 100  # of 120 kB: more than the buffers on the way take
+MESSAGES = 300  # of 120 kB: more than the buffers on the way take
 
 
 def export(person: Person) -> list[Line]:
@@ -130,7 +130,7 @@ class Slow:
 
     def __init__(self, person: Person) -> None:
         self.line = socket.socket()
-        self.line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         self.line.settimeout(20)
         self.line.connect(("127.0.0.1", person.service.port))
         request = (
@@ -182,7 +182,7 @@ def test_a_slow_reader_holds_neither_thread_nor_connection_nor_memory(full: Pers
     held = service.vitals()
     assert held["threads"] <= before["threads"]
     assert held["connections"] <= before["connections"]
-    assert held["rss_kib"] - before["rss_kib"] < 8_000, "not the whole of it"
+    assert held["rss_kib"] - before["rss_kib"] < 18_000, "not the half of it"
     assert full.refused("GET", "/v1/me/export") == "too_many_waits"
     assert '"type":"end"' in slow.rest()
     until(lambda: full.get("/v1/me/export").status_code == 200)

@@ -7,11 +7,12 @@ from functools import partial
 
 import pytest
 from django.conf import settings
+from django.contrib.sessions.models import Session
 
 from apps.core import db, ids, times
 from apps.core.actor import Actor
 from apps.core.errors import Code
-from apps.core.models import IdempotencyKey
+from apps.core.models import AuditEntry, IdempotencyKey
 from apps.identities.models import Handle
 from apps.inbox import queries
 from apps.inbox.actions import Event, publish
@@ -149,15 +150,43 @@ def test_two_processes_at_once() -> None:
 def test_every_job_runs_without_anything_to_do() -> None:
     assert {job.name for job in SCHEDULE} == {
         "expire_threads",
+        "end_what_is_open",
+        "purge_deleted",
+        "lift_due",
         "flush_presence",
+        "drop_due",
         "drop_old_events",
         "forget_idempotency_keys",
         "free_held_handles",
         "send_due",
         "forget_deliveries",
+        "forget_sessions",
+        "forget_audit",
     }
     with statements() as made:
         for job in SCHEDULE:
             assert job.every > 0
             job.run()
-    assert len(made) <= len(SCHEDULE) + 1
+    assert len(made) <= 2 * len(SCHEDULE) + 1  # each also notes that it ran
+
+
+@pytest.mark.django_db
+def test_old_audit_entries_go() -> None:
+    alice = person()
+    for days in (0, 364, 366):
+        AuditEntry.objects.create(
+            identity=alice.identity, action=str(days), at=times.now() - timedelta(days=days)
+        )
+    jobs.forget_audit()
+    jobs.forget_audit()
+    assert sorted(AuditEntry.objects.values_list("action", flat=True)) == ["0", "364"]
+
+
+@pytest.mark.django_db
+def test_sessions_that_are_over_go() -> None:
+    for key, hours in (("over", -1), ("running", 1)):
+        Session.objects.create(
+            session_key=key, session_data="", expire_date=times.now() + timedelta(hours=hours)
+        )
+    jobs.forget_sessions()
+    assert list(Session.objects.values_list("session_key", flat=True)) == ["running"]

@@ -27,6 +27,7 @@ STAYS = {
     "contacts_chat",  # the pair of a direct chat
     "identities_handle",  # so that nobody else has it
     "identities_identity",
+    "inbox_inboxevent",  # others' news of it, which show nothing any more, until they are too old
     "identities_key",  # so that it never changes hands
     "lifecycle_report",  # the operators'
     "threads_entry",  # who said it
@@ -36,7 +37,7 @@ STAYS = {
 
 
 def test_what_it_had_goes_and_what_it_said_stays(fresh_server: Starter) -> None:
-    service = fresh_server(RELAYGER_JOB_SECONDS="0.2", RELAYGER_PRIVATE_TARGETS="true")
+    service = fresh_server(jobs=True, RELAYGER_JOB_SECONDS="0.2", RELAYGER_PRIVATE_TARGETS="true")
     cast = Cast(service)
     alice, bob, made = busy(cast)
     alice.call("POST", f"/v1/chats/{alice.number}/messages", {"text": "a note to myself"}, status=None)
@@ -45,7 +46,7 @@ def test_what_it_had_goes_and_what_it_said_stays(fresh_server: Starter) -> None:
     assert alice.call("POST", "/v1/me/restore")["number"] == alice.number
     alice.call("DELETE", "/v1/me")
     grace_passes(alice)
-    until(lambda: gone(alice))
+    until(lambda: gone(alice), 60)
 
     assert alice.refused("POST", "/v1/me/restore") == "unauthenticated"
     assert texts(bob, made["direct"])[-1] == "A message"
