@@ -5,6 +5,7 @@ Alice asks, Bob is whom she knows, Charlie is a stranger, Mallory means harm, Ad
 
 from __future__ import annotations
 
+import re
 import secrets
 from typing import Any
 from uuid import uuid4
@@ -211,3 +212,9 @@ def reason(error: dict[str, Any]) -> str | None:
     """The reason of a JSON-RPC error's ErrorInfo, or None."""
     details = error.get("data") or []
     return next((one["reason"] for one in details if "reason" in one), None)
+
+
+def lasting(response: httpx.Response) -> dict[str, str]:
+    """An answer's headers, but for the time and what is left of a rate, which each call changes."""
+    left = re.sub(r"[rt]=\d+", "", response.headers.get("ratelimit", ""))
+    return {**response.headers, "date": "", "ratelimit": left}
