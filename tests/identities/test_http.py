@@ -205,6 +205,8 @@ def test_spellings_of_one(server: Service, who: str) -> None:
 def test_methods(cast: Cast, path: str, slash: str) -> None:
     http = cast.alice.http
     for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"):
+        if (method, path) == ("DELETE", "/v1/me"):
+            continue  # nobody is there afterwards; tests of deletion call it
         answer = http.request(
             method, path + slash, content=b"{}", headers={"Content-Type": "application/json"}
         )

@@ -19,8 +19,9 @@ from tests.harness.service import Service, Starter
 from tests.harness.wait import until, until_async
 
 SOON = 5.0
-# What serving may hold, however few wait: the pool's bound, or one per database thread and the one that migrated.
-MOST_CONNECTIONS = 12 if SETUP == "deployment" else 5
+# What serving may hold, however few wait: the pool's bound, or one per thread for the database (4) and for files (4),
+# and the one that migrated.
+MOST_CONNECTIONS = 12 if SETUP == "deployment" else 9
 
 
 def reads(service: Service) -> int:
