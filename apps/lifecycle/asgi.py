@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from apps.lifecycle import export
 
 _LAST_SECONDS = 1.0  # what a reader has to take the last line in, once it may read no more
 _LOOK_SECONDS = 60.0
-_PIECE = 1 << 16  # bytes that a reader has to take before its time begins anew
+_PIECE = 1 << 16  # bytes that a reader has to take before its time begins anew, if no line is longer
 
 
 async def _export(request: Request, reply: Reply) -> None:
@@ -70,6 +70,18 @@ async def _watched(actor: Actor, reply: Reply, waiter: wake.Waiter, gone: Callab
             await sending
 
 
+def _pieces(lines: list[bytes]) -> Iterator[bytes]:
+    """Lines in small pieces. None is broken: an export that ends early does so between two of them."""
+    piece = b""
+    for line in lines:
+        if piece and len(piece) + len(line) > _PIECE:
+            yield piece
+            piece = b""
+        piece += line
+    if piece:
+        yield piece
+
+
 async def _send(actor: Actor, reply: Reply) -> None:
     about = {"version": 1, "identity": actor.ref.show(), "at": times.show(times.now())}
     await reply.write(export.line("export", about))
@@ -78,9 +90,9 @@ async def _send(actor: Actor, reply: Reply) -> None:
         at: Any = None
         while True:
             part = await db.run(partial(export.read, actor, name, at))
-            counts[name] += part.count
-            for start in range(0, len(part.lines), _PIECE):
-                await reply.write(part.lines[start : start + _PIECE])
+            counts[name] += len(part.lines)
+            for piece in _pieces(part.lines):
+                await reply.write(piece)
             at = part.at
             if at is None:
                 break

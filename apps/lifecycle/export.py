@@ -57,10 +57,9 @@ def check(actor: Actor) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some lines of an export, how many, and where the section goes on; None at its end."""
+    """Some lines of an export, and where the section goes on; None at its end."""
 
-    lines: bytes
-    count: int
+    lines: list[bytes]
     at: Any
 
 
@@ -71,7 +70,7 @@ def read(actor: Actor, name: str, at: Any) -> Part:
     """
     found, following = SECTIONS[name](actor, at)
     check(actor)
-    return Part(b"".join(line(name, one) for one in found), len(found), following)
+    return Part([line(name, one) for one in found], following)
 
 
 def line(type: str, data: Json) -> bytes:
