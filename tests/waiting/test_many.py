@@ -104,6 +104,7 @@ async def test_two_hundred_waiters(fresh_server: Starter) -> None:
     service = fresh_server(
         RELAYGER_SWEEP_SECONDS=str(SWEEP),
         RELAYGER_JOB_SECONDS="86400",
+        RELAYGER_OUTBOX_SECONDS="86400",
         RELAYGER_MAX_LONG_POLLS="500",
         RELAYGER_BLOCKING_SECONDS="100",
     )

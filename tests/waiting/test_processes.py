@@ -151,7 +151,7 @@ def own_redis(folder: Path) -> Iterator[Redis]:
 @pytest.mark.faults
 async def test_without_redis_the_sweep_delivers(fresh_server: Starter, tmp_path: Path) -> None:
     with own_redis(tmp_path) as redis:
-        sweep = {"RELAYGER_SWEEP_SECONDS": "1", "RELAYGER_JOB_SECONDS": "86400"}
+        sweep = {**QUIET, "RELAYGER_SWEEP_SECONDS": "1"}
         first = fresh_server(**sweep, REDIS_URL=redis.url)
         shared = {name: first.environ[name] for name in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY")}
         second = fresh_server(**sweep, **shared)
