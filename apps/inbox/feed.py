@@ -14,7 +14,7 @@ from uuid import UUID
 
 from apps.core import db, wake
 from apps.core.actor import Actor
-from apps.core.errors import Code, DomainError, invalid
+from apps.core.errors import invalid
 from apps.inbox import queries
 from apps.inbox.queries import News
 
@@ -101,7 +101,7 @@ async def start(actor: Actor, text: str | None) -> int | None:
     if text is None:
         return None
     if text == LATEST:
-        return await db.run(partial(queries.newest, actor))
+        return (await db.run(partial(queries.bounds, actor))).seq
     if not _SEQ.fullmatch(text) or int(text) >= 2**63:
         raise invalid("after", f"Must be a seq, or {LATEST}.")
     return int(text)
@@ -111,13 +111,10 @@ async def resume(feed: Feed) -> int | None:
     """Where a stream goes on: None when it does so after what was asked, else the seq it has to begin at.
 
     Events that are no longer kept, or were never there, cannot be gone on from: then the oldest kept come next.
-    Raises unauthenticated.
+    Raises insufficient_scope, unauthenticated.
     """
-    try:
-        await db.run(partial(queries.check, feed.actor, feed.after))
-    except DomainError as error:
-        if error.code not in (Code.CURSOR_EXPIRED, Code.INVALID):
-            raise
-        feed.after = None
-        return await db.run(partial(queries.oldest, feed.actor))
-    return None
+    head = await db.run(partial(queries.bounds, feed.actor))
+    if feed.after is None or head.floor <= feed.after <= head.seq:
+        return None
+    feed.after = None
+    return head.floor

@@ -75,24 +75,8 @@ def news(actor: Actor, after: int | None, wanted: frozenset[str] | None, limit: 
     return News(events, last, head.seq)
 
 
-def newest(actor: Actor) -> int:
-    """The newest seq of the actor's inbox (one statement). Raises insufficient_scope, unauthenticated."""
-    return _head(actor).seq
-
-
-def oldest(actor: Actor) -> int:
-    """The seq after which the actor's inbox is kept (one statement). Raises as `newest` does."""
-    return _head(actor).floor
-
-
-def check(actor: Actor, after: int | None) -> None:
-    """Raise what `news` would raise for `after` (one statement)."""
-    head = _head(actor)
-    if after is not None:
-        _check(after, head)
-
-
-def _head(actor: Actor) -> sql.Head:
+def bounds(actor: Actor) -> sql.Head:
+    """From where to where the actor's inbox is kept (one statement). Raises insufficient_scope, unauthenticated."""
     actor.need("messages:read")
     found = sql.read(actor, _NO_SEQ, 1)
     if found is None:

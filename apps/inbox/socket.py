@@ -16,7 +16,7 @@ from django.conf import settings
 
 from apps.core import db, limits, wake
 from apps.core.actor import Actor
-from apps.core.asgi import Message, Receive, Scope, Send, internal, logger, peer_address
+from apps.core.asgi import Gone, Message, Receive, Scope, Send, internal, logger, peer_address
 from apps.core.errors import Code, DomainError
 from apps.core.strict_json import dumps
 from apps.identities.access import admit
@@ -45,10 +45,6 @@ _CODES = {
     Code.TOO_MANY_WAITS: 4429,
     Code.UNAVAILABLE: _LATER,
 }
-
-
-class Gone(Exception):
-    """The client closed the socket, or it broke."""
 
 
 async def socket(scope: Scope, receive: Receive, send: Send) -> None:
