@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
 
 from django.db import transaction
@@ -41,11 +43,30 @@ def send_now() -> bool:
     return bool(_senders)
 
 
-def add_sender(wake: Callable[[], None]) -> None:
-    """Take `wake` as what tells a sender in this process to look."""
+@contextmanager
+def listening() -> Iterator[asyncio.Event]:
+    """What is set by each nudge within the block, on the running loop: who enters it is a sender."""
+    due = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def wake() -> None:
+        with suppress(RuntimeError):  # the loop has just ended
+            loop.call_soon_threadsafe(due.set)
+
     _senders.add(wake)
+    try:
+        yield due
+    finally:
+        _senders.discard(wake)
 
 
-def remove_sender(wake: Callable[[], None]) -> None:
-    """The sender ends."""
-    _senders.discard(wake)
+@asynccontextmanager
+async def background(send: Callable[[asyncio.Event], Awaitable[None]]) -> AsyncIterator[None]:
+    """Run a sender, which is given what each nudge sets, for as long as the block takes."""
+    with listening() as due:
+        task = asyncio.ensure_future(send(due))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])

@@ -13,8 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 
 from standardwebhooks import Webhook as Signer
@@ -48,42 +47,18 @@ def send_due() -> None:
     thread.join(_PATIENCE)
 
 
-@asynccontextmanager
-async def sender() -> AsyncIterator[None]:
+def sender() -> AbstractAsyncContextManager[None]:
     """Send in the background of this event loop, as soon as something is due, for as long as the block takes."""
-    with _listening() as due:
-        task = asyncio.create_task(_send(due, ever=True))
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.wait([task])
+    return outbox.background(partial(_send, ever=True))
 
 
 async def _send_until_idle() -> None:
     more = True
     while more:
-        with _listening() as due:
+        with outbox.listening() as due:
             await _send(due, ever=False)
         await asyncio.sleep(0)  # a nudge that came last is noted only now
         more = due.is_set()
-
-
-@contextmanager
-def _listening() -> Iterator[asyncio.Event]:
-    """What is set by each nudge within the block."""
-    due = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def wake() -> None:
-        with suppress(RuntimeError):  # the loop has just ended
-            loop.call_soon_threadsafe(due.set)
-
-    outbox.add_sender(wake)
-    try:
-        yield due
-    finally:
-        outbox.remove_sender(wake)
 
 
 async def _send(due: asyncio.Event, *, ever: bool) -> None:

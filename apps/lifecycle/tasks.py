@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 
 from celery import Celery
@@ -48,27 +47,12 @@ for _job in SCHEDULE:
     _task(_job)
 
 
-@asynccontextmanager
-async def nudges() -> AsyncIterator[None]:
+def nudges() -> AbstractAsyncContextManager[None]:
     """Ask the workers, in the background, to send what this process makes due, for as long as the block takes.
 
     No request waits for the broker. A nudge that is lost costs the time until the job's next turn.
     """
-    due = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def wake() -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(due.set)
-
-    outbox.add_sender(wake)
-    task = asyncio.create_task(_nudge_for_ever(due))
-    try:
-        yield
-    finally:
-        outbox.remove_sender(wake)
-        task.cancel()
-        await asyncio.wait([task])
+    return outbox.background(_nudge_for_ever)
 
 
 async def _nudge_for_ever(due: asyncio.Event) -> None:
@@ -77,8 +61,7 @@ async def _nudge_for_ever(due: asyncio.Event) -> None:
         due.clear()
         try:
             await asyncio.to_thread(partial(app.send_task, SENDING, expires=60, retry=False))
-        except (
-            Exception
-        ) as error:  # whatever the broker's client raises; the next turn of the job comes anyway
+        except Exception as error:
+            # Whatever the broker's client raises: the next turn of the job comes anyway.
             logger.warning("the workers were not nudged: %s", type(error).__name__)
         await asyncio.sleep(_CALM_SECONDS)
