@@ -33,7 +33,7 @@ class Seen:
             "identity": self.identity.show(),
             "state": self.state,
             "note": self.note,
-            "updated_at": None if self.updated_at is None else times.show(self.updated_at),
+            "updated_at": times.show_maybe(self.updated_at),
         }
 
 
@@ -71,7 +71,7 @@ def walk(actor: Actor, after: int, limit: int) -> list[Seen]:
 
 
 def _key(seen: Seen) -> list[Any]:
-    return [None if seen.updated_at is None else times.show(seen.updated_at), seen.identity.number]
+    return [times.show_maybe(seen.updated_at), seen.identity.number]
 
 
 def _position(scope: str, cursor: str) -> tuple[datetime, int]:

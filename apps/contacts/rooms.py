@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from apps.contacts import notes, refusals, sql
 from apps.contacts.models import Block, Chat, Contact, Invite, Member
 from apps.core import ids, limits, paging, times, wake
-from apps.core.actor import Actor, Ref
+from apps.core.actor import Actor
 from apps.core.errors import Code, DomainError, invalid, not_found
 from apps.core.paging import Page
 from apps.identities.models import Identity
@@ -269,12 +269,11 @@ def invites(actor: Actor, limit: int, cursor: str | None) -> Page[Invite]:
 
 def show(invite: Invite) -> dict[str, Any]:
     """An invitation as JSON."""
-    sender = invite.sender
     return {
         "id": ids.show("inv", invite.pk),
         "chat": ids.show("con", invite.chat_id),
         "topic": invite.chat.topic,
-        "from": Ref(sender.number, sender.handle, sender.kind, sender.display_name).show(),
+        "from": invite.sender.ref.show(),
         "note": invite.note,
         "state": invite.state,
         "created_at": times.show(invite.created_at),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Generic, TypeVar
+from uuid import UUID
 
 from django.core import signing
 from django.db.models import Model, Q, QuerySet
 
-from apps.core import times
+from apps.core import ids, times
 from apps.core.errors import DomainError, invalid
 
 DEFAULT_LIMIT = 50
@@ -50,6 +52,18 @@ def unseal(scope: str, cursor: str, *, field: str = "cursor") -> list[Any]:
 def foreign_cursor(field: str) -> DomainError:
     """The error for a cursor of another list."""
     return invalid(field, "This cursor is not from this list with these filters.", next="Start without it.")
+
+
+def position(scope: str, cursor: str, prefix: ids.Prefix) -> tuple[datetime, UUID]:
+    """The time and id that a list ordered by both goes on after, from a cursor of a shown time and id.
+
+    Raises invalid for a cursor of another list.
+    """
+    key = unseal(scope, cursor)
+    at, id = times.read(str(key[0])), ids.read(prefix, str(key[1])) if len(key) == 2 else None
+    if at is None or id is None:
+        raise foreign_cursor("cursor")
+    return at, id
 
 
 def cut(rows: list[T], limit: int, scope: str, key: Callable[[T], Sequence[Any]]) -> Page[T]:

@@ -21,6 +21,11 @@ def show(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
+def show_maybe(moment: datetime | None) -> str | None:
+    """The same of a moment that there may not be."""
+    return None if moment is None else show(moment)
+
+
 def read(text: str) -> datetime | None:
     """The moment an ISO 8601 text with an offset names, or None when it names none."""
     if not _ISO.fullmatch(text):

@@ -75,7 +75,7 @@ def _known(key: bytes) -> Known | None:
     one = found.identity
     if one.deleted_at or one.suspended_at or found.retired_at or found.purpose != Key.Purpose.SIGN:
         raise keys.taken()
-    return Known(Ref(one.number, one.handle, one.kind, one.display_name))
+    return Known(one.ref)
 
 
 def make(

@@ -49,7 +49,7 @@ class KeyView:
             "public_key": encode(self.public),
             "fingerprint": sealed.fingerprint(self.purpose, self.public),
             "created_at": times.show(self.created_at),
-            "retired_at": None if self.retired_at is None else times.show(self.retired_at),
+            "retired_at": times.show_maybe(self.retired_at),
             "derived": self.derived,
         }
 
@@ -63,7 +63,7 @@ class Active:
 
     def show(self) -> dict[str, Any]:
         """The JSON of it."""
-        changed = None if self.changed_at is None else times.show(self.changed_at)
+        changed = times.show_maybe(self.changed_at)
         return {**self.key.show(), "changed_at": changed}
 
 

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from apps.core import ids, times
+from apps.core.actor import Ref
 
 
 class UserManager(BaseUserManager["User"]):
@@ -122,6 +123,11 @@ class Identity(models.Model):
 
     def __str__(self) -> str:
         return f"@{self.handle}"
+
+    @property
+    def ref(self) -> Ref:
+        """The identity as it is named."""
+        return Ref(self.number, self.handle, self.kind, self.display_name)
 
 
 class Handle(models.Model):

@@ -95,7 +95,7 @@ def _refusal(suspension: tuple[Any, ...] | None) -> DomainError:
         Code.SUSPENDED,
         "An operator of this service suspended this identity.",
         next="Write to the operator of this service." if until is None else "Try again after `until`.",
-        extra={"reason": reason, "until": None if until is None else times.show(until)},
+        extra={"reason": reason, "until": times.show_maybe(until)},
     )
 
 
@@ -215,7 +215,7 @@ def own(number: int) -> Own:
     """An identity as itself sees it."""
     row = Identity.objects.get(pk=number)
     seen = Profile(
-        Ref(row.number, row.handle, row.kind, row.display_name),
+        row.ref,
         row.description,
         skills_of([number]).get(number, ()),
         row.listed,

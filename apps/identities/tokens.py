@@ -41,8 +41,8 @@ class TokenView:
             "name": self.name,
             "scopes": list(self.scopes),
             "created_at": times.show(self.created_at),
-            "expires_at": _shown(self.expires_at),
-            "last_used_at": _shown(self.last_used_at),
+            "expires_at": times.show_maybe(self.expires_at),
+            "last_used_at": times.show_maybe(self.last_used_at),
             "current": self.current,
         }
 
@@ -262,10 +262,6 @@ def _view(actor: Actor, row: Credential) -> TokenView:
         row.last_used_at,
         row.id == actor.credential,
     )
-
-
-def _shown(moment: datetime | None) -> str | None:
-    return None if moment is None else times.show(moment)
 
 
 def absent() -> DomainError:

@@ -56,8 +56,8 @@ class WebhookView:
             **self.brief(),
             "url": self.url,
             "created_at": times.show(self.created_at),
-            "failing_since": _shown(self.failing_since),
-            "old_secret_until": _shown(self.old_secret_until),
+            "failing_since": times.show_maybe(self.failing_since),
+            "old_secret_until": times.show_maybe(self.old_secret_until),
         }
 
 
@@ -104,7 +104,7 @@ class Delivery:
             "status": self.status,
             "error": self.error or None,
             "created_at": times.show(self.created_at),
-            "tried_at": _shown(self.tried_at),
+            "tried_at": times.show_maybe(self.tried_at),
         }
 
 
@@ -390,7 +390,3 @@ def _delivery(row: Outbox) -> Delivery:
         row.created_at,
         row.tried_at,
     )
-
-
-def _shown(moment: datetime | None) -> str | None:
-    return None if moment is None else times.show(moment)

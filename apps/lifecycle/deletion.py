@@ -14,7 +14,7 @@ from uuid import UUID
 from django.conf import settings
 
 from apps.core import audit, db, limits, times
-from apps.core.actor import Actor, Ref
+from apps.core.actor import Actor
 from apps.core.errors import Code, DomainError, unauthenticated
 from apps.identities import queries
 from apps.identities.access import wake_all
@@ -104,9 +104,7 @@ def end_what_is_open() -> None:
 def finish(number: int) -> bool:
     """End all that a deleted identity has open; False when that is more than one run does."""
     row = Identity.objects.get(pk=number)
-    gone = Actor(
-        Ref(row.number, row.handle, row.kind, row.display_name), row.account_id, frozenset(), UUID(int=0)
-    )
+    gone = Actor(row.ref, row.account_id, frozenset(), UUID(int=0))
     # Both are tried in each round; what neither finds is done.
     rounds = (
         ending.end_threads(number, _BATCH) + ending.leave_rooms(gone, _BATCH) for _ in range(_MOST_BATCHES)

@@ -15,15 +15,15 @@ from django.db.models import Model, Q, QuerySet
 from apps.contacts import queries as contacts
 from apps.contacts.models import Block, Invite, Member
 from apps.core import audit, ids, limits, times
-from apps.core.actor import Actor, Ref
+from apps.core.actor import Actor
 from apps.core.paging import MAX_LIMIT, Page
 from apps.core.strict_json import dumps
 from apps.identities import keys, tokens
 from apps.identities import sql as identities_sql
 from apps.identities.access import admit
-from apps.identities.models import Identity
 from apps.identities.queries import own, shut_out
 from apps.inbox import webhooks
+from apps.lifecycle import reports
 from apps.lifecycle.models import Report
 from apps.threads import chat_sql, chats
 from apps.threads import sql as threads_sql
@@ -145,12 +145,8 @@ def _threads(actor: Actor, at: tuple[threads_sql.Side, Any] | None) -> tuple[lis
     return shown, ("assignee", None) if side == "asker" else None
 
 
-def _ref(row: Identity) -> Json:
-    return Ref(row.number, row.handle, row.kind, row.display_name).show()
-
-
 def _block(row: Block, _: Actor) -> Json:
-    return {"identity": _ref(row.other), "created_at": times.show(row.created_at)}
+    return {"identity": row.other.ref.show(), "created_at": times.show(row.created_at)}
 
 
 def _invite(row: Invite, actor: Actor) -> Json:
@@ -159,8 +155,8 @@ def _invite(row: Invite, actor: Actor) -> Json:
     return {
         "id": ids.show("inv", row.pk),
         "chat": ids.show("con", row.chat_id),
-        "from": _ref(row.sender),
-        "to": _ref(row.receiver),
+        "from": row.sender.ref.show(),
+        "to": row.receiver.ref.show(),
         "note": row.note,
         "state": row.state if received else None,
         "created_at": times.show(row.created_at),
@@ -194,17 +190,6 @@ def _file(row: File, _: Actor) -> Json:
     }
 
 
-def _report(row: Report, _: Actor) -> Json:
-    return {
-        "id": ids.show("rep", row.pk),
-        "about": _ref(row.about),
-        "message": None if row.message_id is None else ids.show("msg", row.message_id),
-        "reason": row.reason,
-        "text": row.text,
-        "created_at": times.show(row.created_at),
-    }
-
-
 SECTIONS: dict[str, Section] = {
     "profile": _profile,
     "token": _listed(tokens.listed, lambda token: token.show()),
@@ -221,7 +206,8 @@ SECTIONS: dict[str, Section] = {
     ),
     "webhook": _listed(webhooks.listed, lambda hook: hook.show()),
     "report": _rows(
-        lambda actor: Report.objects.filter(reporter=actor.identity).select_related("about"), _report
+        lambda actor: Report.objects.filter(reporter=actor.identity).select_related("about"),
+        lambda row, _: reports.show(row),
     ),
     "audit": _listed(audit.log, lambda note: note.show()),
 }

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from apps.core import db, idempotency, ids, limits, times
-from apps.core.actor import Actor, Ref
+from apps.core.actor import Actor
 from apps.core.errors import invalid, not_found
 from apps.identities.models import Identity
 from apps.identities.queries import read_who
@@ -27,16 +27,19 @@ class Reported:
 
     def show(self) -> dict[str, Any]:
         """The JSON of it."""
-        row, about = self.row, self.row.about
-        return {
-            "id": ids.show("rep", row.pk),
-            "about": Ref(about.number, about.handle, about.kind, about.display_name).show(),
-            "message": None if row.message_id is None else ids.show("msg", row.message_id),
-            "reason": row.reason,
-            "text": row.text,
-            "created_at": times.show(row.created_at),
-            "duplicate": self.duplicate,
-        }
+        return {**show(self.row), "duplicate": self.duplicate}
+
+
+def show(row: Report) -> dict[str, Any]:
+    """A report as its maker sees it, as JSON."""
+    return {
+        "id": ids.show("rep", row.pk),
+        "about": row.about.ref.show(),
+        "message": None if row.message_id is None else ids.show("msg", row.message_id),
+        "reason": row.reason,
+        "text": row.text,
+        "created_at": times.show(row.created_at),
+    }
 
 
 def report(

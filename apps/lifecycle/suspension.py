@@ -34,7 +34,7 @@ def suspend(number: int, reason: str, until: datetime | None = None) -> None:
             identity.suspended_at = now
         identity.suspended_reason, identity.suspended_until = reason, until
         identity.save(update_fields=["suspended_at", "suspended_reason", "suspended_until"])
-        shown = None if until is None else times.show(until)
+        shown = times.show_maybe(until)
         audit.record_for(number, "suspended", reason=reason, until=shown)
         wake_all(number)
 

@@ -90,13 +90,7 @@ def listed(actor: Actor, kind: str | None, limit: int, cursor: str | None) -> Pa
     """A page of the actor's chats, newest activity first (one statement). Raises insufficient_scope, invalid."""
     actor.need("messages:read")
     scope = f"chats:{actor.identity}:{kind or ''}"
-    before = None
-    if cursor is not None:
-        key = paging.unseal(scope, cursor)
-        at, id = times.read(str(key[0])), ids.read("con", str(key[1])) if len(key) == 2 else None
-        if at is None or id is None:
-            raise paging.foreign_cursor("cursor")
-        before = at, id
+    before = None if cursor is None else paging.position(scope, cursor, "con")
     rows = chat_sql.all_mine(actor.identity, kind, before, limit + 1)
     return paging.cut(rows, limit, scope, lambda row: (times.show(row.activity_at), ids.show("con", row.id)))
 

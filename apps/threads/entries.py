@@ -72,8 +72,8 @@ class ChatEntry:
             "metadata": self.metadata,
             "client_id": self.client_id if own else None,
             "created_at": times.show(self.created_at),
-            "edited_at": None if self.edited_at is None else times.show(self.edited_at),
-            "deleted_at": None if self.deleted_at is None else times.show(self.deleted_at),
+            "edited_at": times.show_maybe(self.edited_at),
+            "deleted_at": times.show_maybe(self.deleted_at),
         }
 
 

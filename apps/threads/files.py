@@ -110,13 +110,7 @@ def listed(actor: Actor, chat: str, limit: int, cursor: str | None) -> Page[File
     actor.need("files")
     row = chats.chat_of(actor, chat)
     scope = f"files:{actor.identity}:{row.id.hex}"
-    before = None
-    if cursor is not None:
-        key = paging.unseal(scope, cursor)
-        at, id = times.read(str(key[0])), ids.read("fil", str(key[1])) if len(key) == 2 else None
-        if at is None or id is None:
-            raise paging.foreign_cursor("cursor")
-        before = at, id
+    before = None if cursor is None else paging.position(scope, cursor, "fil")
     rows = file_sql.listed(actor.identity, row.id, before, limit + 1)
     return paging.cut(rows, limit, scope, lambda one: (times.show(one.created_at), ids.show("fil", one.id)))
 

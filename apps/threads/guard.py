@@ -97,9 +97,7 @@ def load(actor: Actor, subjects: list[str]) -> dict[str, dict[str, Any]]:
     pairs = {subject: [int(one) for one in subject.split(":")] for subject in subjects if len(subject) != 32}
     numbers = {number for pair in pairs.values() for number in pair}
     people = {
-        row.number: _Shown(
-            row.number, row.account_id, Ref(row.number, row.handle, row.kind, row.display_name)
-        )
+        row.number: _Shown(row.number, row.account_id, row.ref)
         for row in Identity.objects.filter(number__in=numbers)
     }
     shown: dict[str, dict[str, Any]] = {}

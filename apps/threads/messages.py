@@ -167,7 +167,7 @@ def search(actor: Actor, q: str, chat: str | None, limit: int, cursor: str | Non
     if max(map(len, words), default=0) < MIN_QUERY:
         raise invalid("q", f"Must have a word of at least {MIN_QUERY} characters.")
     scope = f"search:{actor.identity}:{chat or ''}:{' '.join(words)}"
-    before = _position(scope, cursor) if cursor is not None else None
+    before = None if cursor is None else paging.position(scope, cursor, "msg")
     within = None if chat is None else chats.chat_of(actor, chat).id
     if len(words) > MAX_WORDS or any(len(word) > 1024 for word in words):
         return Page([], None)  # no message is looked through for so much
@@ -175,11 +175,3 @@ def search(actor: Actor, q: str, chat: str | None, limit: int, cursor: str | Non
     return paging.cut(
         rows, limit, scope, lambda entry: (times.show(entry.created_at), ids.show("msg", entry.id))
     )
-
-
-def _position(scope: str, cursor: str) -> tuple[Any, UUID]:
-    key = paging.unseal(scope, cursor)
-    at, id = times.read(str(key[0])), ids.read("msg", str(key[1])) if len(key) == 2 else None
-    if at is None or id is None:
-        raise paging.foreign_cursor("cursor")
-    return at, id

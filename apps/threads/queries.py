@@ -100,10 +100,7 @@ def threads(actor: Actor, filters: Filters, limit: int, cursor: str | None) -> P
     scope = f"threads:{actor.identity}:{filters}"
     where, params = _where(actor, filters)
     if cursor is not None:
-        key = paging.unseal(scope, cursor)
-        at, id = times.read(key[0]), ids.read("thr", key[1])
-        if at is None or id is None:
-            raise paging.foreign_cursor("cursor")
+        at, id = paging.position(scope, cursor, "thr")
         where = f"{where} AND (t.activity_at < %s OR (t.activity_at = %s AND t.id < %s))"
         params = [*params, at, at, id]
     rows = sql.threads(where, params, limit + 1)

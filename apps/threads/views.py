@@ -103,7 +103,7 @@ class Working(APIView):
             {
                 "thread": thread_json(leased.thread, actor.identity),
                 "attempt": leased.attempt,
-                "until": None if leased.until is None else times.show(leased.until),
+                "until": times.show_maybe(leased.until),
             }
         )
 
