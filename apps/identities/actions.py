@@ -261,14 +261,16 @@ def flush_presence() -> int:
     if not used:
         return 0
     seen: dict[int, Any] = {}
-    for number, at in used.values():
-        seen[number] = max(at, seen.get(number, at))
     with db.write():
         # Locked in order, so that processes that saw the same credentials never wait for each other in a circle.
         found = Credential.objects.select_for_update(no_key=True).filter(pk__in=used).order_by("pk")
-        rows = found.only("pk", "last_used_at")
+        rows = found.only("pk", "identity_id", "last_used_at")
+        # Of an identity that is gone for good by now, nothing is stored again: its credentials went with it.
+        for row in rows:
+            at = used[row.pk]
+            seen[row.identity_id] = max(at, seen.get(row.identity_id, at))
         Credential.objects.bulk_update(
-            [_used_at(row, used[row.pk][1]) for row in rows], ["last_used_at"], batch_size=500
+            [_used_at(row, used[row.pk]) for row in rows], ["last_used_at"], batch_size=500
         )
         Presence.objects.bulk_create(
             [Presence(identity_id=number, seen_at=at) for number, at in sorted(seen.items())],

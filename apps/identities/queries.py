@@ -229,17 +229,17 @@ def own(number: int) -> Own:
 
 # -- last use ---------------------------------------------------------------------------------------------------
 
-_used: dict[UUID, tuple[int, datetime]] = {}
+_used: dict[UUID, datetime] = {}
 _used_lock = threading.Lock()
 
 
 def touched(actor: Actor) -> None:
     """Remember that a credential was used; `actions.flush_presence` stores it, at most once a minute."""
     with _used_lock:
-        _used[actor.credential] = (actor.identity, times.now())
+        _used[actor.credential] = times.now()
 
 
-def take_used() -> dict[UUID, tuple[int, datetime]]:
+def take_used() -> dict[UUID, datetime]:
     """What was used since the last time, and forget it."""
     with _used_lock:
         taken = dict(_used)
